@@ -106,7 +106,11 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
     ...(certificate === undefined ? {} : { certificate: certificate.current }),
     allowedOrigins: config.http.allowedOrigins,
     localNames: localNamesOf(config),
-    limits: { ...config.limits, bulkBody: Math.min(config.limits.bulkBody, memory.bodyBytesMax) },
+    limits: {
+      ...config.limits,
+      bodies: Math.min(config.limits.bodies, memory.bodiesBytesMax),
+      bulkBody: Math.min(config.limits.bulkBody, memory.bodyBytesMax),
+    },
     errorRenderers: { '/api/v2/': renderServerError },
     consul: config.compat.includes('consul'),
     requestIdPrefix: randomBytes(4).toString('hex'),

@@ -1,5 +1,7 @@
 /** Reads the audit log from the store, newest first. */
+
 import { type Static, Type } from 'typebox';
+import { answerLimits } from '../http/answer-limits.ts';
 import type { State } from '../state/state.ts';
 import type { DeepReadonly } from '../state/table.ts';
 import { FIRST_PAGE_ENTRIES, PAGE_CHARACTERS, PAGE_ENTRIES, SINCE_TOLERANCE_MS, STEP_COMMITS } from './limits.ts';
@@ -121,7 +123,7 @@ async function* inSpan(
     const oldest = page.at(-1);
     if (oldest === undefined) return;
     // Uses the largest entry of this page, because a mean would hide it, and older pages would slow the whole read.
-    const fitting = Math.max(Math.floor(PAGE_CHARACTERS / largest), 1);
+    const fitting = Math.max(Math.floor(Math.min(PAGE_CHARACTERS, answerLimits().charactersMax / 8) / largest), 1);
     // Small entries predict little about the next ones, so a full page at most doubles the size.
     const allowed = page.length < limit ? limit : limit * 2;
     pace.entries = Math.min(fitting, allowed, PAGE_ENTRIES);

@@ -29,6 +29,9 @@ export const ANSWER_SHARE = 1 / 16;
 /** The same for an indented response, whose parsed value takes ten times its text. */
 export const PRETTY_SHARE = 1 / 128;
 
+/** Every server indents responses of this size, among them its API description. */
+export const PRETTY_CHARACTERS_MIN = 512 * 1024;
+
 /** Share of responses that clients have not received yet. */
 export const UNSENT_SHARE = 1 / 10;
 
@@ -37,6 +40,10 @@ export const BODY_SHARE = 1 / 32;
 
 /** Every server accepts bodies of this size. */
 export const BODY_BYTES_MIN = MEBIBYTE;
+
+/** Share of all request bodies in progress together, and what every server accepts. They are outside V8's heap. */
+export const BODIES_SHARE = 1 / 8;
+export const BODIES_BYTES_MIN = 4 * MEBIBYTE;
 
 /** Memory outside V8's heap of an idle server: code, stacks, SQLite, the heap of its thread. */
 export const NATIVE_BYTES = 64 * MEBIBYTE;

@@ -15,6 +15,8 @@ import { DERIVED_LIMITS, type DerivedLimits } from '../state/memory/derived-cach
 import type { MemoryCapacity } from '../state/memory/memory-capacity.ts';
 import {
   ANSWER_SHARE,
+  BODIES_BYTES_MIN,
+  BODIES_SHARE,
   BODY_BYTES_MIN,
   BODY_SHARE,
   CACHE_SHARE,
@@ -22,6 +24,7 @@ import {
   HEAP_BASE_BYTES,
   LOAD_SHARE,
   OLD_GENERATION_BYTES_MIN,
+  PRETTY_CHARACTERS_MIN,
   PRETTY_SHARE,
   ROW_SHARE,
   ROW_SHARE_SHARED_STORE,
@@ -34,6 +37,8 @@ export interface MemoryPlan {
   readonly answers: AnswerLimits;
   /** Upper limit of `limits.bulk-body`, because parsed JSON can take 21 times its text. */
   readonly bodyBytesMax: number;
+  /** Upper limit of `limits.bodies`. */
+  readonly bodiesBytesMax: number;
 }
 
 export interface MemoryOptions {
@@ -63,10 +68,14 @@ export function planMemory({ oldGenerationBytes, sharedStore }: MemoryOptions): 
     },
     answers: {
       charactersMax: Math.min(ANSWER_LIMITS.charactersMax, share(ANSWER_SHARE)),
-      prettyCharactersMax: Math.min(ANSWER_LIMITS.prettyCharactersMax, share(PRETTY_SHARE)),
+      prettyCharactersMax: Math.min(
+        ANSWER_LIMITS.prettyCharactersMax,
+        Math.max(PRETTY_CHARACTERS_MIN, share(PRETTY_SHARE)),
+      ),
       unsentBytesMax: Math.min(ANSWER_LIMITS.unsentBytesMax, share(UNSENT_SHARE)),
     },
     bodyBytesMax: Math.max(BODY_BYTES_MIN, share(BODY_SHARE)),
+    bodiesBytesMax: Math.max(BODIES_BYTES_MIN, share(BODIES_SHARE)),
   };
 }
 

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { readAudit } from '../../audit/read-audit.ts';
 import { type AuditEntry, isAuditKey } from '../../audit/record.ts';
+import { answerLimits } from '../../http/answer-limits.ts';
 import { FILTERED_HEADER } from '../../http/blocking/read-protocol.ts';
 import { type Answer, type Call, disconnectSignal, type Query } from '../../http/call.ts';
 import { ServiceError } from '../../http/errors.ts';
@@ -38,7 +39,7 @@ const BEFORE: Parameter = {
 };
 const BEFORE_HEADER: Parameter = {
   name: 'X-Service-Before',
-  description: `The value of before for the next request, present if older entries may exist. A response can have it with fewer entries than limit, because the server examines at most ${AUDIT_SCANNED_MAX} entries, or 8 MiB of them, per request.`,
+  description: `The value of before for the next request, present if older entries may exist. A response can have it with fewer entries than limit, because the server examines at most ${AUDIT_SCANNED_MAX} entries, or 8 MiB of them (less with a small heap), per request.`,
   schema: Type.String(),
 };
 
@@ -73,7 +74,8 @@ export async function readAuditLog(credentials: Credentials, call: Call, context
     before,
     limit,
     scannedMax: AUDIT_SCANNED_MAX,
-    charactersMax: AUDIT_CHARACTERS_MAX,
+    // A small heap returns shorter pages: entries take several times their text until they are sent.
+    charactersMax: Math.min(AUDIT_CHARACTERS_MAX, answerLimits().charactersMax / 4),
     wanted: ({ partition }: AuditEntry) => isRequested(partition),
     visible: ({ partition }: AuditEntry) => permits(caller.grants, { resource: 'operator', access: 'read', partition }),
   };

@@ -18,8 +18,12 @@ import {
 } from './export-format.ts';
 import { SkippedRowsList } from './skipped-rows.ts';
 
-/** Rows in one chunk, which is written in one turn of the event loop. */
+/** Rows that are read at once. */
 const SLICE_ROWS = 500;
+/** Rows of the first slice that is read from the store, when their size is unknown. */
+const FIRST_SLICE_ROWS = 8;
+/** Characters of a chunk, which is written in one turn of the event loop, and of the rows that the store reads at once. */
+const CHUNK_CHARACTERS = 256 * 1024;
 
 export interface ExportOptions {
   /** Encrypts rows that hold secrets. Without it, they are left out. */
@@ -44,7 +48,7 @@ export async function* exportState(state: State, { cipher, now, signal }: Export
         : memorySlices(table, snapshot);
       for await (const slice of found) {
         signal.throwIfAborted();
-        yield { table, rows: slice.map((stored) => storedRow(table, stored)) };
+        for (const rows of chunksOf(slice, (stored) => storedRow(table, stored))) yield { table, rows };
       }
     }
   }
@@ -95,6 +99,25 @@ export async function* writeExport(
   yield `${JSON.stringify(end)}\n`;
 }
 
+/** Yields rows in chunks of about CHUNK_CHARACTERS. */
+function* chunksOf(
+  rows: readonly Stored<unknown>[],
+  toStored: (row: Stored<unknown>) => StoredRow,
+): Generator<StoredRow[]> {
+  let chunk: StoredRow[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    const stored = toStored(row);
+    chunk.push(stored);
+    characters += stored.value.length;
+    if (characters < CHUNK_CHARACTERS) continue;
+    yield chunk;
+    chunk = [];
+    characters = 0;
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
 function storedRow(table: AnyTable, stored: Stored<unknown>): StoredRow {
   const key = table.key(stored.row as object);
   return { table: table.name, key, value: encodeRow(table, stored, table.formats.version) };
@@ -132,10 +155,10 @@ async function* storedSlices(
 ): AsyncGenerator<Stored<unknown>[]> {
   const onDamaged = ({ key }: DamagedRowError): void => skipped.add(table.name, key);
   let from = '';
-  for (;;) {
+  for (let limit = FIRST_SLICE_ROWS; ; ) {
     let slice: Stored<unknown>[];
     try {
-      slice = (await state.scan(table, { from, limit: SLICE_ROWS }, signal, onDamaged)) as Stored<unknown>[];
+      slice = (await state.scan(table, { from, limit }, signal, onDamaged)) as Stored<unknown>[];
     } catch (error) {
       if (!isStateError(error, 'corrupt')) throw error;
       skipped.addUnreadable(table.name, error.message);
@@ -144,6 +167,9 @@ async function* storedSlices(
     const last = slice.at(-1);
     if (last === undefined) return;
     yield slice.filter((stored) => stored.modifyIndex <= index);
+    // By the largest row, because a mean would hide it. Small rows predict little about the next ones.
+    const largest = slice.reduce((length, { row }) => Math.max(length, JSON.stringify(row).length), 1);
+    limit = Math.max(1, Math.min(SLICE_ROWS, 2 * limit, Math.floor(CHUNK_CHARACTERS / largest)));
     from = keyAfter(table.key(last.row as object));
   }
 }

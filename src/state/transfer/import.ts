@@ -9,6 +9,7 @@ import { type ExportFile, ImportError } from './export-file.ts';
 import { associatedData, type ExportRow } from './export-format.ts';
 
 const PAGE_ROWS = 2_000;
+const PAGE_CHARACTERS = 1024 * 1024;
 
 export interface ImportParts {
   readonly engine: Engine;
@@ -33,15 +34,18 @@ export async function importExport(
   let rows = 0;
   async function* pages(): AsyncGenerator<StoredRow[]> {
     let page: StoredRow[] = [];
+    let characters = 0;
     for await (const exported of file.rows()) {
       signal.throwIfAborted();
       const row = decryptRow(exported, cipher);
       checkRow(schema, file, row);
       rows += 1;
       page.push(row);
-      if (page.length < PAGE_ROWS) continue;
+      characters += row.value.length;
+      if (page.length < PAGE_ROWS && characters < PAGE_CHARACTERS) continue;
       yield page;
       page = [];
+      characters = 0;
     }
     if (page.length > 0) yield page;
   }
