@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, test } from 'node:test';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { openState } from '../../test/support/state/state.ts';
@@ -10,8 +11,15 @@ import type { State } from '../state/state.ts';
 import { defineSchema } from '../state/table.ts';
 import { ALL_GRANTS, aclTokens } from './acl-token.ts';
 import { cluster } from './cluster.ts';
-import { credentialsPath, readCredentials, writeCredentials } from './credentials-file.ts';
 import {
+  credentialsPath,
+  readCredentials,
+  removeCredentials,
+  writeCredentials,
+  writePendingCredentials,
+} from './credentials-file.ts';
+import {
+  completeRecovery,
   createFirstCredentials,
   FirstStartError,
   type FirstStartOptions,
@@ -202,6 +210,39 @@ describe('recoverCredentials', () => {
       ],
     );
     assert.equal((await readdir(scene.directory)).filter((name) => name.startsWith('credentials')).length, 2);
+  });
+
+  test('interrupted before or after its commit is forgotten or completed by the next start [SRV-45]', async () => {
+    await using scene = await openScene();
+    await createFirstCredentials(scene.options());
+    const first = await readCredentials(scene.directory);
+    assert.ok(first !== undefined);
+    const files = async (): Promise<string[]> =>
+      (await readdir(scene.directory)).filter((name) => name.startsWith('credentials'));
+    // Killed before the commit.
+    const never = { ...first, peering: { ...first.peering, accessorId: 'never' } };
+    await writePendingCredentials(scene.directory, never);
+    assert.equal(await completeRecovery(scene.options()), false);
+    assert.deepEqual([await readCredentials(scene.directory), await files()], [first, ['credentials.json']]);
+    // Killed after the commit: the state holds the pending credentials.
+    await recoverCredentials(scene.options());
+    const second = await readCredentials(scene.directory);
+    assert.ok(second !== undefined);
+    await removeCredentials(scene.directory);
+    await writePendingCredentials(scene.directory, second);
+    assert.equal(await completeRecovery(scene.options()), true);
+    assert.deepEqual(await readCredentials(scene.directory), second);
+    assert.equal(await completeRecovery(scene.options()), false);
+  });
+
+  test('and temporary files of a killed server are removed by the next start [SRV-38]', async () => {
+    await using scene = await openScene();
+    for (const name of ['credentials.json.1.tmp', 'credentials.pending.json.2.tmp', 'other.tmp']) {
+      await writeFile(path.join(scene.directory, name), 'a secret');
+    }
+    await completeRecovery(scene.options());
+    const left = (await readdir(scene.directory)).filter((name) => name.endsWith('.tmp'));
+    assert.deepEqual(left, ['other.tmp']);
   });
 
   test('creates admin-2 if a user who is not a site administrator is named admin [SRV-46]', async () => {

@@ -15,10 +15,14 @@ import { cluster } from './cluster.ts';
 import {
   type CredentialsFile,
   CredentialsFileError,
-  moveCredentialsAside,
+  publishPendingCredentials,
   readCredentials,
+  readPendingCredentials,
   removeCredentials,
+  removePendingCredentials,
+  removeTemporaryFiles,
   writeCredentials,
+  writePendingCredentials,
 } from './credentials-file.ts';
 import { hashSecret, newApiToken, newId } from './ids-and-secrets.ts';
 import { DEFAULT_PARTITION, partitions, partitionToJson } from './partition.ts';
@@ -81,7 +85,7 @@ export async function createFirstCredentials(start: FirstStartOptions): Promise<
     return false;
   }
   const preset = start.presetSecrets();
-  const existing = await existingCredentials(directory);
+  const existing = await existingCredentials(readCredentials(directory));
   const content = existing ?? newCredentials(start.address, preset);
   checkPreset(content, preset);
   if (existing === undefined) await writeCredentials(directory, content);
@@ -119,23 +123,40 @@ export async function recoverCredentials({
   directory,
   address,
 }: FirstStartOptions): Promise<string | undefined> {
-  const previousFile = await moveCredentialsAside(directory, clock.now());
   const content = newCredentials(address, { aclToken: undefined, adminToken: undefined }, adminName(state.snapshot));
-  await writeCredentials(directory, content);
+  await writePendingCredentials(directory, content);
   await state.write((tx) => {
     putAclToken(tx, content, RECOVERY);
     putAdmin(tx, content, RECOVERY);
   }, EXEMPT_FROM_ROW_LIMIT);
-  return previousFile;
+  return await publishPendingCredentials(directory, clock.now());
+}
+
+/**
+ * Completes a recovery that was interrupted after its commit, and forgets one that was interrupted before. Must run
+ * before other credentials are made. @returns whether it completed one @throws FirstStartError
+ */
+export async function completeRecovery({ state, clock, directory }: FirstStartOptions): Promise<boolean> {
+  await removeTemporaryFiles(directory);
+  const pending = await existingCredentials(readPendingCredentials(directory));
+  if (pending === undefined) return false;
+  if (state.snapshot.get(aclTokens, pending.peering.accessorId) === undefined) {
+    await removePendingCredentials(directory);
+    return false;
+  }
+  await publishPendingCredentials(directory, clock.now());
+  return true;
 }
 
 /**
  * Reads the file of an interrupted start, or one that the operator placed.
  * @throws FirstStartError if it is not valid
  */
-async function existingCredentials(directory: string): Promise<CredentialsFile | undefined> {
+async function existingCredentials(
+  reading: Promise<CredentialsFile | undefined>,
+): Promise<CredentialsFile | undefined> {
   try {
-    return await readCredentials(directory);
+    return await reading;
   } catch (cause) {
     if (cause instanceof CredentialsFileError) throw new FirstStartError(cause.message, { cause });
     throw cause;

@@ -2,6 +2,7 @@
 import { aclTokens } from '../credentials/acl-token.ts';
 import { credentialsPath } from '../credentials/credentials-file.ts';
 import {
+  completeRecovery,
   createFirstCredentials,
   type FirstStartOptions,
   recoverCredentials,
@@ -16,6 +17,7 @@ export async function makeCredentials(
 ): Promise<void> {
   const { state, directory } = start;
   const file = credentialsPath(directory);
+  if (await completeRecovery(start)) log.warn({ file }, 'new credentials created');
   if (await createFirstCredentials(start)) {
     log.info({ file }, 'first credentials created');
     announce(start.address, file);

@@ -147,7 +147,7 @@ describe('invalid DNS messages', () => {
 describe('UDP responses that are larger than their questions', () => {
   const api = sharedApi();
 
-  test('are truncated to the question past the rate of an address, and then the client uses TCP [SVC-113]', async () => {
+  test('are truncated to the question past the rate of an address, and then the client uses TCP [SVC-115]', async () => {
     await mustRegister(api());
     const clock = createFakeClock();
     const zone = { credentials: api().peering.credentials, domain: 'accord', ttlSeconds: 0, secretHash: undefined };

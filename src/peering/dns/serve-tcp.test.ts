@@ -55,7 +55,7 @@ describe('DNS over TCP', () => {
   const external = Object.values(networkInterfaces())
     .flatMap((infos) => infos ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
-  test('closes the longest idle connection of an address past its share [SVC-113]', {
+  test('closes the longest idle connection of an address past its share [SVC-115]', {
     skip: external === undefined && 'this machine has no address but loopback',
   }, async () => {
     await using dns = await startTestDns(api());
