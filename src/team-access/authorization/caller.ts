@@ -181,6 +181,9 @@ export function withCachedRoles(caller: Caller): Caller {
   return copy;
 }
 
+/** Returns a copy of a caller whose roles are computed on each call, for code whose number of lookups must not vary. */
+export const withoutCachedRoles = (caller: Caller): Caller => ({ ...caller });
+
 /** Drops the cached roles of a caller from `withCachedRoles`. */
 export const forgetRoles = (caller: Caller): void => cachedRoles.get(caller)?.clear();
 

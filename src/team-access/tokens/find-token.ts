@@ -2,7 +2,14 @@
 import { users, userTokens } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { type Caller, type CallerRole, callerRole, dummyLookup, homeRole } from '../authorization/caller.ts';
+import {
+  type Caller,
+  type CallerRole,
+  callerRole,
+  dummyLookup,
+  homeRole,
+  withoutCachedRoles,
+} from '../authorization/caller.ts';
 import { organizationByName, teamById, visibleTeam } from '../authorization/find-visible.ts';
 import { canManageOrganizationToken, canManageTeamTokens } from '../authorization/permissions.ts';
 import { checkSiteAdmin } from '../authorization/site-admin.ts';
@@ -38,8 +45,9 @@ export function tokenById(reader: Reader, caller: Caller, id: string): AnyToken 
   if (userToken !== undefined && caller.kind === 'user' && caller.userId === userToken.userId) return userToken;
   const token = reader.get(apiTokens, id)?.row;
   // Every token costs both lookups, so that their duration does not reveal the owner of the token [AUTHZ-13].
-  const viaTeam = canManageTokensOfTeam(reader, caller, token?.teamId ?? '');
-  const viaOrganization = canManageTokenOfOrganization(reader, caller, token?.organizationId ?? '');
+  const uncached = withoutCachedRoles(caller);
+  const viaTeam = canManageTokensOfTeam(reader, uncached, token?.teamId ?? '');
+  const viaOrganization = canManageTokenOfOrganization(reader, uncached, token?.organizationId ?? '');
   if (token === undefined || !(viaTeam || viaOrganization)) throw notFound();
   return token;
 }
