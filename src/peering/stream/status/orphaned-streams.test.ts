@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
 import { openState } from '../../../../test/support/state/state.ts';
 import { sqliteStore } from '../../../../test/support/state/store.ts';
+import { partitions } from '../../../credentials/partition.ts';
 import { defineSchema } from '../../../state/table.ts';
 import { newPeering, type Peering, peerings, streamOpened } from '../../record/record.ts';
 import { resetOrphanedPeerings } from './orphaned-streams.ts';
@@ -19,7 +20,11 @@ describe('resetOrphanedPeerings', () => {
   it('resets peerings of an earlier incarnation and of a dead server, and no others [PEER-80]', async () => {
     await using store = await sqliteStore();
     const clock = createFakeClock();
-    await using state = await openState(store.engine(), { schema: defineSchema([peerings]), node: 'a', clock });
+    await using state = await openState(store.engine(), {
+      schema: defineSchema([partitions, peerings]),
+      node: 'a',
+      clock,
+    });
     const [self] = state.liveNodes;
     assert.ok(self);
     await state.write((tx) => {
