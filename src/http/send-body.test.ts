@@ -14,6 +14,16 @@ const large = (text: string): Endpoint => ({
   handle: () => textAnswer(200, text),
 });
 
+/** Connects clients that request `/v1/large` and do not read the response. */
+const connectSlow = async (server: TestServer) => {
+  const slow = await Promise.all([server.connect(), server.connect()]);
+  for (const socket of slow) {
+    socket.write('GET /v1/large HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(socket, 'readable');
+  }
+  return slow;
+};
+
 const unsentBytes = ({ http }: TestServer): number =>
   http.budgets.find(({ name }) => name === 'unsent-bodies')?.measure()[0]?.used ?? 0;
 
@@ -33,11 +43,7 @@ describe('large response bodies', () => {
     const endpoint: Endpoint = { ...large(''), handle: () => textAnswer(200, body) };
     try {
       await using server = await startTestServer([endpoint]);
-      const slow = await Promise.all([server.connect(), server.connect()]);
-      for (const socket of slow) {
-        socket.write('GET /v1/large HTTP/1.1\r\nHost: localhost\r\n\r\n');
-        await once(socket, 'readable');
-      }
+      const slow = await connectSlow(server);
       assert.equal(unsentBytes(server), 2 * body.length);
       body = 'b'.repeat(body.length);
       const refused = await server.request('/v1/large');
@@ -45,6 +51,29 @@ describe('large response bodies', () => {
       for (const socket of slow) socket.destroy();
       while (unsentBytes(server) > 0) await new Promise((resolve) => setImmediate(resolve));
       assert.equal((await server.request('/v1/large')).status, 200);
+    } finally {
+      setAnswerLimits(ANSWER_LIMITS);
+    }
+  });
+
+  it('answer a write although the budget is used up, and do not count for HEAD [SRV-111]', async () => {
+    setAnswerLimits({ ...ANSWER_LIMITS, unsentBytesMax: 24 * 2 ** 20 });
+    let body = 'a'.repeat(8 * 2 ** 20);
+    const handle = () => textAnswer(200, body);
+    try {
+      await using server = await startTestServer([
+        { ...large(''), handle },
+        { ...large(''), method: 'POST', handle },
+      ]);
+      const slow = await connectSlow(server);
+      const used = unsentBytes(server);
+      body = 'b'.repeat(body.length);
+      const written = await server.request('/v1/large', { method: 'POST' });
+      assert.deepEqual([written.status, written.bytes.length], [200, body.length]);
+      assert.equal((await server.request('/v1/large', { method: 'HEAD' })).status, 200);
+      assert.equal(unsentBytes(server), used);
+      for (const socket of slow) socket.destroy();
+      while (unsentBytes(server) > 0) await new Promise((resolve) => setImmediate(resolve));
     } finally {
       setAnswerLimits(ANSWER_LIMITS);
     }

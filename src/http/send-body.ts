@@ -11,45 +11,54 @@ import { PIECE_BYTES } from './limits.ts';
 
 type Body = string | Buffer;
 
+/** A body that is being sent in pieces. */
+interface Sending {
+  readonly connections: number;
+  /** Whether the budget contains the body. It had no room for the answer to a write, which is sent nevertheless. */
+  readonly isCounted: boolean;
+}
+
 /** The bodies that are being sent in pieces. */
 export interface UnsentBodies {
   readonly budget: Budget;
-  /** Sends a body larger than PIECE_BYTES. The headers are written. */
+  /** Sends a body larger than PIECE_BYTES, even if the budget has no room for it. The headers are written. */
   send(response: ServerResponse, body: Body): void;
   /** Whether the budget has room for a body. A body that is being sent has room. */
   hasRoomFor(body: Body, bytes: number): boolean;
 }
 
 export function createUnsentBodies(): UnsentBodies {
-  /** The number of connections on which each body is being sent. */
-  const connections = new Map<Body, number>();
+  const sending = new Map<Body, Sending>();
   const limits = { total: answerLimits().unsentBytesMax, shares: {} };
   const budget = createBudget('unsent-bodies', limits);
   /** A body that is larger than the budget may be sent alone. */
   const claimOf = (body: Body) => ({ amount: Math.min(memoryOf(body), limits.total), keys: {} });
 
   const release = (body: Body): void => {
-    const others = (connections.get(body) ?? 1) - 1;
-    if (others > 0) {
-      connections.set(body, others);
+    const { connections, isCounted } = sending.get(body) as Sending; // because `send` has added it
+    if (connections > 1) {
+      sending.set(body, { connections: connections - 1, isCounted });
     } else {
-      connections.delete(body);
-      budget.release(claimOf(body));
+      sending.delete(body);
+      if (isCounted) budget.release(claimOf(body));
     }
   };
 
   return {
     budget,
     hasRoomFor(body, bytes) {
-      if (bytes <= PIECE_BYTES || connections.has(body)) return true;
+      if (bytes <= PIECE_BYTES || sending.has(body)) return true;
       const claim = claimOf(body);
       if (budget.take(claim) !== undefined) return false;
       budget.release(claim);
       return true;
     },
     send(response, body) {
-      if (!connections.has(body)) budget.take(claimOf(body));
-      connections.set(body, (connections.get(body) ?? 0) + 1);
+      const { connections, isCounted } = sending.get(body) ?? {
+        connections: 0,
+        isCounted: budget.take(claimOf(body)) === undefined,
+      };
+      sending.set(body, { connections: connections + 1, isCounted });
       response.once('close', () => release(body));
       sendFrom(response, body, 0);
     },

@@ -10,7 +10,8 @@ export function sendAnswer(call: Call, answer: Answer): void {
   const { response } = call;
   const { body } = answer;
   const bytes = answer.bytes ?? (typeof body === 'string' ? Buffer.byteLength(body) : body.length);
-  if (!call.context.unsentBodies.hasRoomFor(body, bytes)) {
+  // The answer to a write reports a commit, and a client that gets an error instead would repeat the write.
+  if (call.request.method === 'GET' && !call.context.unsentBodies.hasRoomFor(body, bytes)) {
     const text = 'too many large responses are being sent: try again later, or ask for less';
     sendError(call, new ServiceError('overloaded', text, { retryAfterSeconds: 1 }), answer.waited);
     return;

@@ -58,7 +58,8 @@ export function keepIndexFloor({ directory, state, clock, log }: IndexFloorOptio
   };
   const schedule = (): (() => void) =>
     clock.after(INDEX_FLOOR_MS, () => {
-      writing = write();
+      // After the write before, which takes longer than the interval on a slow disk and uses the same temporary file.
+      writing = writing.then(write);
       cancel = schedule();
     });
   let cancel = schedule();

@@ -12,7 +12,8 @@
  * 4. At the deadline, and when the server stops, the query evaluates once more and responds with the current result.
  * 5. When the caller's token expires, the query evaluates again, which then fails.
  * 6. An error that an evaluation throws is the response.
- * 7. Waiting queries count against a budget, with a share for each token and address. A client that disconnects frees its place immediately.
+ * 7. Waiting queries count against a budget, with a share for each token and address. A client that disconnects frees
+ *    its place immediately.
  *
  * A waiting query is one object with three callbacks, and uses no CPU. The design target is 10,000 per server.
  */

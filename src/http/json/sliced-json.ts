@@ -1,7 +1,7 @@
 /**
  * Parses large JSON bodies as `strict-json.ts` does, and writes large answers, in slices, so that the event loop runs in
- * between. The parser divides a long
- * array or object at its commas, parses groups of its parts with `JSON.parse`, and joins the results.
+ * between. The parser divides a long array or object at its commas, parses groups of its parts with `JSON.parse`, and
+ * joins the results.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Steps } from '../../state/clock/slices.ts';

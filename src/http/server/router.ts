@@ -1,6 +1,7 @@
 /**
  * Serves requests: finds the endpoint with find-my-way, checks the headers (path encoding, origin, `Host`, query
- * string, length of the body), lets the service admit the request, reads the body, and runs the endpoint. Answers requests that no endpoint serves with 404, 405, or `Allow`.
+ * string, length of the body), lets the service admit the request, reads the body, and runs the endpoint. Answers
+ * requests that no endpoint serves with 404, 405, or `Allow`.
  *
  * Paths are case-sensitive and their slashes count. `HEAD` is served wherever `GET` is.
  */

@@ -49,9 +49,9 @@ interface ValueGroup {
  * A cache of values, each of which belongs to an owner: the snapshot or the version of a table that it was derived
  * from. Evicts the least recently used values of all owners beyond `cacheBytesMax`.
  *
- * A value counts as at most DERIVED_VALUE_SHARE_MAX of that, even if it is larger than the whole budget. Thousands of waiting
- * clients may ask for a large answer at once. If it counted in full, it would evict the value that it was derived from,
- * which would evict the answer in turn, and every client would compute both.
+ * A value counts as at most DERIVED_VALUE_SHARE_MAX of that, even if it is larger than the whole budget. Thousands of
+ * waiting clients may ask for a large answer at once. If it counted in full, it would evict the value that it was derived
+ * from, which would evict the answer in turn, and every client would compute both.
  */
 export class DerivedCache {
   #groups = new Map<object, ValueGroup>();

@@ -139,6 +139,19 @@ describe('State.writeInSlices', { timeout: 60_000 }, () => {
     assert.deepEqual(stored(), ['a', 'b', 'other']);
   });
 
+  it('goes on when the client of another pending write disconnects [STATE-112]', async () => {
+    const clock = createFakeClock();
+    await open({}, { clock });
+    const ran: string[] = [];
+    const written = state.writeInSlices(large(['a', 'b', 'c'], (_tx, id) => void ran.push(id)));
+    await until('the first slice has run', () => ran.length === 1);
+    const signal = AbortSignal.abort();
+    const other = assert.rejects(state.write(put('other'), { signal }), hasCode('aborted'));
+    clock.advance(1_000);
+    await Promise.all([written, other]);
+    assert.deepEqual(ran, ['a', 'b', 'c']);
+  });
+
   it('cannot use the transaction while it pauses', async () => {
     await open();
     let tx: Transaction | undefined;

@@ -96,7 +96,7 @@ export class WriteQueue {
       return new StateError('overloaded', text, { retryAfterSeconds: 5 });
     },
   });
-  /** Whether the last batch that was sent contains other than large writes. */
+  /** Whether a large write is next, because the last batch that was sent contained other writes. */
   #isLargeNext = false;
   #inFlight: OpenBatch | undefined;
   /** The batch built on the expected result of `#inFlight`. */
@@ -351,10 +351,11 @@ export class WriteQueue {
         const text = 'the store has not answered in time: the write may or may not have been committed';
         fail(write, new StateError('outcome-unknown', text, { retryAfterSeconds: 5 }));
       }
-      const hasFailed = [this.#pending.failExpired(now), this.#pendingLarge.failExpired(now)].includes(true);
-      if (hasFailed) {
-        // The batch may contain writes that have just failed with `unavailable`.
-        this.#nextBatch = undefined;
+      const changed = [this.#pending, this.#pendingLarge].filter((pending) => pending.failExpired(now));
+      if (changed.length > 0) {
+        // The batch may contain writes that have just failed. One of the other queue is kept, because a large write would
+        // have to start again.
+        if (this.#nextBatch !== undefined && changed.includes(this.#nextBatch.pending)) this.#nextBatch = undefined;
         this.#scheduleNextBatch();
       }
       this.#scheduleSweep();

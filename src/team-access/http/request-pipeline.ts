@@ -1,6 +1,7 @@
 /**
  * The request pipeline of team access after the rate limit (429, see admission.ts): authentication (401), content
- * negotiation (415, 406), then the endpoint handler. A read uses one snapshot. A write authenticates the caller again in its transaction ([TEAM-25]).
+ * negotiation (415, 406), then the endpoint handler. A read uses one snapshot. A write authenticates the caller again in
+ * its transaction ([TEAM-25]).
  */
 import { Type } from 'typebox';
 import type { Origin } from '../../audit/record.ts';

@@ -119,6 +119,11 @@ export const sortByCreation = <Row extends { readonly place: number }>(rows: rea
 const placeOf = <Row extends { readonly place: number }>({ row }: Stored<Row>): number =>
   (row as { readonly place: number }).place;
 
+/** Sorts rows without a place: those of one commit by ID. */
+export const sortByCreationAndId = <Row extends { readonly id: string }, Item extends Stored<Row>>(
+  rows: readonly Item[],
+): Item[] => rows.toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1));
+
 export const NAME_FILTER: Parameter = {
   name: 'q',
   description: 'Returns only resources whose name contains this text.',

@@ -17,7 +17,14 @@ import {
 } from '../http/request-pipeline.ts';
 import { type Document, documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
+import {
+  NAME_FILTER,
+  PAGE_PARAMETERS,
+  pageDocument,
+  readPageOrDefault,
+  slicePage,
+  sortByCreationAndId,
+} from '../jsonapi/pagination.ts';
 import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import { normalizeName, type Organization, organizations } from '../tables/organization.ts';
 import { teamMembers } from '../tables/team.ts';
@@ -41,12 +48,9 @@ export function adminOrganizationEndpoints(service: TeamAccessService): Endpoint
           const page = readPageOrDefault(call.query);
           checkSiteAdmin(caller);
           const q = (call.query.get(NAME_FILTER.name) ?? '').toLowerCase();
-          const all = reader
-            .all(organizations)
-            .filter(({ row }) => row.name.toLowerCase().includes(q))
-            .toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1));
-          const data = slicePage(all, page).map(({ row }) => toJson(reader, row));
-          return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+          const matching = reader.all(organizations).filter(({ row }) => row.name.toLowerCase().includes(q));
+          const data = slicePage(sortByCreationAndId(matching), page).map(({ row }) => toJson(reader, row));
+          return documentAnswer(call, pageDocument(call, page, { data, totalCount: matching.length }));
         }),
     },
     {

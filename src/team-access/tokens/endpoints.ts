@@ -23,7 +23,13 @@ import {
   serializedAnswer,
 } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
+import {
+  PAGE_PARAMETERS,
+  pageDocument,
+  readPageOrDefault,
+  slicePage,
+  sortByCreationAndId,
+} from '../jsonapi/pagination.ts';
 import { type RawAttributes, readResource } from '../jsonapi/read-resource.ts';
 import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
@@ -137,7 +143,7 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
     create('/api/v2/teams/:id/authentication-tokens', 'Creates another token of a team', teamOfPath(false)),
     list('/api/v2/teams/:id/authentication-tokens', 'Lists the tokens of a team', (reader, caller, call) => {
       teamOfPath(false)(reader, caller, call);
-      return inCreationOrder(reader.list(apiTokens, 'team', pathParameter(call, 'id')));
+      return sortByCreationAndId(reader.list(apiTokens, 'team', pathParameter(call, 'id'))).map(({ row }) => row);
     }),
     list(
       '/api/v2/organizations/:name/team-tokens',
@@ -147,7 +153,7 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
     create('/api/v2/users/:id/authentication-tokens', 'Creates a token of the calling user', userOfPath),
     list('/api/v2/users/:id/authentication-tokens', "Lists the calling user's tokens", (reader, caller, call) => {
       userOfPath(reader, caller, call);
-      return inCreationOrder(reader.list(userTokens, 'user', pathParameter(call, 'id')));
+      return sortByCreationAndId(reader.list(userTokens, 'user', pathParameter(call, 'id'))).map(({ row }) => row);
     }),
     {
       method: 'GET',
@@ -221,8 +227,3 @@ const readTokenAttributes = (body: Buffer): RawAttributes =>
     ? {}
     : readResource(body, { type: 'authentication-tokens', typeAlias: 'authentication-token', updates: null })
         .attributes;
-
-/** Sorts tokens by creation. One commit creates at most one token. */
-const inCreationOrder = <Token>(
-  tokens: readonly { readonly row: Token; readonly createIndex: number }[],
-): readonly Token[] => tokens.toSorted((a, b) => a.createIndex - b.createIndex).map(({ row }) => row);

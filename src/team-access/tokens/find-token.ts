@@ -15,6 +15,7 @@ import { canManageOrganizationToken, canManageTeamTokens } from '../authorizatio
 import { checkSiteAdmin } from '../authorization/site-admin.ts';
 import type { AnyToken } from '../documents/authentication-token-to-json.ts';
 import { notFound } from '../jsonapi/errors.ts';
+import { sortByCreationAndId } from '../jsonapi/pagination.ts';
 import { type ApiToken, apiTokens } from '../tables/authentication-token.ts';
 import { teams } from '../tables/team.ts';
 import type { TokenOwner } from './change-token.ts';
@@ -54,12 +55,12 @@ export function tokenById(reader: Reader, caller: Caller, id: string): AnyToken 
 
 /** Returns the tokens of all teams whose tokens the caller may manage, in order of creation [AUTHZ-79]. */
 export const teamTokens = (reader: Reader, role: CallerRole): readonly ApiToken[] =>
-  reader
-    .list(teams, 'organization', role.organization.id)
-    .filter(({ row }) => canManageTeamTokens(role, row))
-    .flatMap(({ row }) => reader.list(apiTokens, 'team', row.id))
-    .toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1))
-    .map(({ row }) => row);
+  sortByCreationAndId(
+    reader
+      .list(teams, 'organization', role.organization.id)
+      .filter(({ row }) => canManageTeamTokens(role, row))
+      .flatMap(({ row }) => reader.list(apiTokens, 'team', row.id)),
+  ).map(({ row }) => row);
 
 function canManageTokensOfTeam(reader: Reader, caller: Caller, teamId: string): boolean {
   const found = visibleTeam(reader, caller, teamId);
@@ -85,7 +86,5 @@ export function createdTokens(reader: Reader, caller: Caller, userId: string): r
   checkSiteAdmin(caller);
   const tokens = reader.list(apiTokens, 'createdBy', userId);
   if (tokens.length === 0 && reader.get(users, userId) === undefined) throw notFound();
-  return tokens
-    .toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1))
-    .map(({ row }) => row);
+  return sortByCreationAndId(tokens).map(({ row }) => row);
 }

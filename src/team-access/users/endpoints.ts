@@ -19,7 +19,14 @@ import {
 } from '../http/request-pipeline.ts';
 import { documentAnswer, IF_MATCH, ifMatch, longDocumentAnswer, type Resource } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
-import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
+import {
+  NAME_FILTER,
+  PAGE_PARAMETERS,
+  pageDocument,
+  readPageOrDefault,
+  slicePage,
+  sortByCreationAndId,
+} from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import { organizations } from '../tables/organization.ts';
@@ -97,9 +104,10 @@ export function userEndpoints(service: TeamAccessService): Endpoint[] {
             reader.all(users),
             ({ row }) => row.username.toLowerCase().includes(q) || row.email.toLowerCase().includes(q),
           );
-          const all = matching.toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1));
-          const data = slicePage(all, page).map(({ row }) => userToJson(row, { siteAdmin: true }));
-          return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+          const data = slicePage(sortByCreationAndId(matching), page).map(({ row }) =>
+            userToJson(row, { siteAdmin: true }),
+          );
+          return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: matching.length }));
         }),
     },
     {
