@@ -47,6 +47,20 @@ describe('accord organization', () => {
     assert.match(await eve.expectSuccess('organization show planned'), /\nPlan +free\n/);
   });
 
+  test('refuses and accepts the tokens of users', async () => {
+    const tom = await commandsOfNewUser(api(), 'tom');
+    await tom.expectSuccess('organization create toms --email it@example.org');
+    assert.match(await tom.expectFailure('organization update toms --user-tokens no'), /want true or false/);
+    const refused = await tom.expectFailure('organization update toms --user-tokens false');
+    assert.match(refused, /create such a token first/);
+    await tom.expectSuccess('api-token create --organization toms');
+    assert.match(await tom.expectSuccess('organization update toms --user-tokens false'), /\nUser tokens +refused\n/);
+    assert.match(await tom.expectFailure('organization show toms'), /does not accept the tokens of users/);
+    const admin = commandsOf(api(), api().adminToken);
+    assert.doesNotMatch(await admin.expectSuccess('organization update toms --user-tokens true'), /User tokens/);
+    await tom.expectSuccess('organization show toms');
+  });
+
   test('adds members by email address with teams and removes them by name', async () => {
     const boss = await commandsOfNewUser(api(), 'boss');
     await commandsOfNewUser(api(), 'ben');
@@ -75,7 +89,10 @@ describe('accord organization', () => {
 
   test('update without a property is a usage error', async () => {
     const { exitCode, stderr } = await runCli(['organization', 'update', 'acme']);
-    assert.deepEqual([exitCode, stderr], [2, 'accord: nothing to change: give --name, --email or --plan\n']);
+    assert.deepEqual(
+      [exitCode, stderr],
+      [2, 'accord: nothing to change: give --name, --email, --plan or --user-tokens\n'],
+    );
   });
 
   test('is left by its last owner to a member or to the site administrators, who take it over', async () => {

@@ -4,6 +4,7 @@ import { type ApiOptions, apiPath, connectApi, type Resource, requestBody } from
 import { withApiConnection } from '../../client/connection.ts';
 import { CommandError } from '../../errors.ts';
 import { type ConfirmationOptions, requireConfirmation, withConfirmation } from '../../input/confirm.ts';
+import { parseBoolean } from '../../input/parse-boolean.ts';
 import { details, print, printable, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { subcommandsOf } from '../subcommand.ts';
@@ -21,6 +22,7 @@ interface OrganizationOptions extends ApiOptions {
   readonly name?: string;
   readonly email?: string;
   readonly plan?: string;
+  readonly userTokens?: string;
 }
 
 type DeleteOptions = AllOptions & ConfirmationOptions;
@@ -29,6 +31,7 @@ type Organization = Resource<{
   readonly name: string;
   readonly email: string;
   readonly plan: string;
+  readonly 'user-tokens-enabled': boolean;
   readonly 'external-id': string;
   readonly 'created-at': string;
 }>;
@@ -53,7 +56,8 @@ export function addOrganizationCommands(program: Command, shell: Shell): void {
     subcommand('update <name>', 'Update the given properties of an organization')
       .option('--name <name>', 'new name')
       .option('--email <address>', 'contact address of the organization')
-      .option('--plan <plan>', 'standard or free; free has no teams (site administrators only)'),
+      .option('--plan <plan>', 'standard or free; free has no teams (site administrators only)')
+      .option('--user-tokens <boolean>', 'false refuses the tokens of users in the organization; true accepts them'),
   ).action((name: string, options: OrganizationOptions) => update(shell, name, options));
   withApiConnection(
     withConfirmation(
@@ -90,11 +94,12 @@ async function create(shell: Shell, name: string, options: OrganizationOptions):
 }
 
 async function update(shell: Shell, name: string, options: OrganizationOptions): Promise<void> {
-  const { name: newName, email, plan } = options;
-  if (newName === undefined && email === undefined && plan === undefined) {
-    throw new CommandError('usage', 'nothing to change: give --name, --email or --plan');
+  const { name: newName, email, plan, userTokens } = options;
+  const attributes = { name: newName, email, plan, 'user-tokens-enabled': parseBoolean(userTokens) };
+  if (Object.values(attributes).every((value) => value === undefined)) {
+    throw new CommandError('usage', 'nothing to change: give --name, --email, --plan or --user-tokens');
   }
-  const body = requestBody('organizations', { name: newName, email, plan });
+  const body = requestBody('organizations', attributes);
   const call = { method: 'PATCH', path: apiPath('organizations', name), subject: subjectOf(name), body } as const;
   print(shell, options, (await connectApi(shell, options).read<Organization>(call)).data, describe);
 }
@@ -112,6 +117,7 @@ const describe = ({ attributes }: Organization): string =>
     ['ID', attributes['external-id']],
     ['Email', attributes.email],
     ['Plan', attributes.plan],
+    ['User tokens', attributes['user-tokens-enabled'] ? undefined : 'refused'],
     ['Created', attributes['created-at']],
   ]);
 

@@ -4,6 +4,7 @@ import { apiPath, connectApi, requestBody } from '../../client/api-client.ts';
 import { withApiConnection } from '../../client/connection.ts';
 import { findTeamInOrganization, findWorkspace } from '../../client/references.ts';
 import { CommandError } from '../../errors.ts';
+import { parseBoolean } from '../../input/parse-boolean.ts';
 import { print } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { REFERENCE_HELP, subcommandsOf } from '../subcommand.ts';
@@ -87,10 +88,6 @@ const attributesOf = (options: ContentOptions) => ({
   'run-tasks': parseBoolean(options.runTasks),
   'expires-at': options.expiresAt === 'never' ? null : options.expiresAt,
 });
-
-/** Parses `true` and `false`. Passes other texts on, because the server's error message lists the valid values. */
-const parseBoolean = (text: string | undefined): string | boolean | undefined =>
-  text === 'true' || text === 'false' ? text === 'true' : text;
 
 async function list(shell: Shell, options: RowOptions): Promise<void> {
   const found = await findRows(connectApi(shell, options), options);
