@@ -15,6 +15,7 @@ import {
 } from '../../../test/support/team-access/team-access.ts';
 import { COMPARED_LOOKUPS_MAX } from '../limits.ts';
 import { organizations } from '../tables/organization.ts';
+import { teamMembers } from '../tables/team.ts';
 import { createAccess, teamWorkspaces } from '../tables/team-workspace.ts';
 
 const SOON = '2100-01-01T00:00:00Z';
@@ -163,6 +164,31 @@ describe('a caller who manages teams but is no owner', () => {
     assert.equal(answer.status, 403);
     assert.match(String(errorsOf(answer)[0]?.['detail']), /takes more than 10000 lookups/);
     await addToTeam(api(), admin(), team, 'manager');
+  });
+
+  test('is charged the lookups for the access to which a row returns [AUTHZ-44]', async () => {
+    const readers = await makeTeam(api(), admin(), 'acme', {
+      name: 'base-readers',
+      'organization-access': { 'read-workspaces': true },
+    });
+    await addToTeam(api(), admin(), readers.id, 'manager');
+    const statuses: number[] = [];
+    for (const name of ['lasting', 'returning']) {
+      const team = await teamWith();
+      await api().state.write((tx) => {
+        const organizationId = tx.find(organizations, 'name', 'acme')?.row.id ?? '';
+        const callerTeams = tx.list(teamMembers, 'membership', membership).length;
+        for (let i = 0; i < Math.floor(COMPARED_LOOKUPS_MAX / (1 + callerTeams)); i++) {
+          const access = createAccess('custom', {});
+          const id = putTeamWorkspace(tx, team, putWorkspace(tx, organizationId, `${name}-${i}`), access);
+          const row = tx.get(teamWorkspaces, id)?.row;
+          if (row === undefined) throw new Error('no row');
+          if (name === 'returning') tx.put(teamWorkspaces, { ...row, expiresAtMs: Date.parse(SOON), base: access });
+        }
+      });
+      statuses.push((await joins(team)).status);
+    }
+    assert.deepEqual(statuses, [204, 403]);
   });
 });
 

@@ -79,9 +79,9 @@ function excessOfRows(
   for (let after = ''; ; ) {
     const page = reader.list(teamWorkspaces, 'team', id, { after, limit: PAGE_ROWS });
     for (const { row } of page) {
-      budget.lookups -= 1 + role.teams.length;
-      if (budget.lookups < 0) return tooManyLookups(name);
       const restored = restoredRow(row);
+      budget.lookups -= 1 + role.teams.length * (restored === undefined ? 1 : 2);
+      if (budget.lookups < 0) return tooManyLookups(name);
       if (!coversRow(reader, role, row) || (restored !== undefined && !coversRow(reader, role, restored))) {
         return `the team '${name}' has access to a workspace that you do not have, or has it for longer than you`;
       }
