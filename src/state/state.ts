@@ -14,18 +14,18 @@
 import type { Rate } from '../budget/rate.ts';
 import { type Clock, sleep } from './clock/clock.ts';
 import type { Steps } from './clock/slices.ts';
-import type { CommittedChange, Engine, Follower, Head, LiveNode, ScanRange } from './engine/engine.ts';
+import type { CommittedChange, Engine, Follower, Head, LiveNode, ScanRange, TableFormats } from './engine/engine.ts';
 import { isStateError, StateError } from './errors.ts';
 import { orphanRemovalJob } from './jobs/orphan-removal.ts';
 import { type Job, Jobs } from './jobs/placement.ts';
 import { StatusRows } from './jobs/status-rows.ts';
 import { SPACE_CHECK_MS } from './limits.ts';
-import { DamagedRowError, decodeRow, formatToWrite, readableFormats } from './memory/codec.ts';
+import { DamagedRowError, decodeRow, formatsToWrite, readableFormats } from './memory/codec.ts';
 import { CommittedState, type LoadedState } from './memory/committed-state.ts';
 import { loadState, tooLargeToLoad } from './memory/loader.ts';
 import { type MemoryCapacity, UNLIMITED_MEMORY } from './memory/memory-capacity.ts';
 import type { Snapshot } from './memory/snapshot.ts';
-import { type AnyTable, keyAfter, type Schema, type Stored, type Table } from './table.ts';
+import { keyAfter, type Schema, type Stored, type Table } from './table.ts';
 import { Barrier } from './watch/barrier.ts';
 import { type Change, ChangeFeed } from './watch/change-feed.ts';
 import { ChangeNotifier, entryTopic, rowTopic, type Topic } from './watch/change-notifier.ts';
@@ -81,10 +81,12 @@ export class State implements AsyncDisposable {
   readonly #jobs: Jobs;
   readonly #closing = new AbortController();
   readonly #fatal = Promise.withResolvers<Error>();
+  /** The error of everything that waits after a failure to follow the store. */
+  #failure: StateError | undefined;
   #liveNodes: readonly LiveNode[] = [];
   readonly #liveNodeListeners = new Set<(nodes: readonly LiveNode[]) => void>();
-  /** See `BatchBase.formatToWrite`. */
-  #formatToWrite = (table: AnyTable): number => formatToWrite(table, []);
+  /** See `BatchBase.formats`. */
+  #formats: TableFormats;
   /** Commits that arrived during the current load; `undefined` if the state is loaded. */
   #bufferedCommits: CommittedChange[] | undefined = [];
   #mustLoadAgain = false;
@@ -100,6 +102,7 @@ export class State implements AsyncDisposable {
     this.#options = options;
     this.#memory = options.memory ?? UNLIMITED_MEMORY;
     const { engine, schema, clock } = options;
+    this.#formats = readableFormats(schema.tables);
     const onChange = (): void => this.#onChange();
     this.#committed = new CommittedState({ schema, clock, notifier: this.#notifier, feed: this.#feed, onChange });
     const signal = this.#closing.signal;
@@ -130,7 +133,7 @@ export class State implements AsyncDisposable {
         rowCount: this.snapshot.rowCount,
         rowCounts: this.snapshot.rowCounts,
         rowBytes: this.snapshot.rowBytes,
-        formatToWrite: this.#formatToWrite,
+        formats: this.#formats,
       }),
     });
     this.#barrier = new Barrier(async (timeout) => {
@@ -375,9 +378,11 @@ export class State implements AsyncDisposable {
       onBreak: (reason) => this.#reload(reason),
       onLiveNodes: (nodes) => {
         this.#liveNodes = nodes;
-        this.#formatToWrite = (table) => formatToWrite(table, nodes);
         this.#jobs.onLiveNodes(nodes);
         for (const listener of this.#liveNodeListeners) listener(nodes);
+      },
+      onFormats: (formats) => {
+        this.#formats = formatsToWrite(this.schema.tables, formats);
       },
       onStatus: (node, slot, value) => this.status.onStatus(node, slot, value),
       onFatal: (error) => this.#fatal.resolve(error),
@@ -401,7 +406,7 @@ export class State implements AsyncDisposable {
       // Only another server with more memory can have made such a commit.
       if (this.snapshot.rowBytes > this.#memory.loadBytesMax) throw tooLargeToLoad(this.#memory);
     } catch (error) {
-      if (isStateError(error, 'corrupt', 'memory-full')) this.#fatal.resolve(error);
+      if (isStateError(error, 'corrupt', 'memory-full')) this.#fail(error);
       else this.#reload(`commit ${change.index} does not fit: ${String(error)}`);
     }
   }
@@ -424,7 +429,7 @@ export class State implements AsyncDisposable {
       } catch (error) {
         if (signal.aborted) return;
         if (isStateError(error, 'corrupt', 'memory-full')) {
-          this.#fatal.resolve(error);
+          this.#fail(error);
           return;
         }
         this.#options.log('warn', 'state reload failed', { error });
@@ -460,7 +465,15 @@ export class State implements AsyncDisposable {
     for (const { resolve } of ready) resolve();
   }
 
+  /** Ends the process, and fails what waits for a commit that this server cannot follow. */
+  #fail(error: StateError): void {
+    this.#failure = new StateError('unavailable', `this server is stopping: ${error.message}`, { cause: error });
+    this.#fatal.resolve(error);
+    for (const { reject } of this.#indexWaiters.splice(0)) reject(this.#failure);
+  }
+
   #waitForIndex(index: number): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
     if (this.loaded && this.snapshot.index >= index) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#indexWaiters.push({ index, resolve, reject });

@@ -101,7 +101,7 @@ describe('a peering of a cluster with three servers', { skip: skipWithout('etcd'
     assert.equal((await servers.get('c')?.request('POST', '/v1/peering/establish', { token, body }))?.status, 200);
     await single.untilRecord('dialing', isActive);
     const record = await recordOn(servers.get('a') as Server, token, 'single');
-    const members = NAMES.map((name) => ({ name, incarnation: '', formats: {} }));
+    const members = NAMES.map((name) => ({ name, incarnation: '' }));
     const chosen = rendezvous(`dial/${record?.ID}`, members) ?? '';
     await until(
       'only the chosen server holds the stream',

@@ -116,7 +116,7 @@ describe('services registered with the local agents of several servers', {
     const servers: Server[] = [];
     for (const name of names) servers.push(stack.use(await start(name)));
     const token = servers[0]?.token ?? '';
-    const members = names.map((name) => ({ name, incarnation: '', formats: {} }));
+    const members = names.map((name) => ({ name, incarnation: '' }));
     const worker = rendezvous('due-checks', members) ?? '';
     const other = names.find((name) => name !== worker) ?? '';
     const survivor = servers[names.indexOf(other)] as Server; // It is one of the two.

@@ -89,7 +89,7 @@ describe('servers on one etcd', { skip: skipWithout('etcd'), timeout: 120_000, c
     const names = ['a', 'b', 'c'];
     const servers = await startServers(stack, ...names);
     const token = servers[0]?.token ?? '';
-    const members = names.map((name) => ({ name, incarnation: '', formats: {} }));
+    const members = names.map((name) => ({ name, incarnation: '' }));
     const worker = servers[names.indexOf(rendezvous('expiry acl-tokens', members) ?? '')];
     const survivor = servers.find((server) => server !== worker) as Server; // The cluster has three servers.
     const isExpired = async (accessorId: string): Promise<boolean> => {

@@ -183,6 +183,6 @@ describe('following on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     const value = Buffer.from(JSON.stringify({ format: 99 })).toString('base64');
     await etcd.call('/v3/kv/put', { key: Buffer.from('new/head').toString('base64'), value });
     await until('the break', () => a.breaks.length === 1);
-    await assert.rejects(a.load(), /format 99; this program reads up to 1/);
+    await assert.rejects(a.load(), /format 99; this program reads up to 2/);
   });
 });

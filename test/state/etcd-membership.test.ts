@@ -37,12 +37,11 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
   });
   after(() => etcd[Symbol.asyncDispose]());
 
-  test('nodes see each other join and leave, with their formats and status rows [ETCD-66] [ETCD-76]', async () => {
+  test('nodes see each other join and leave, with their status rows [ETCD-66] [ETCD-76]', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'come/', name: 'a' });
     {
       await using b = await openEtcdNode({ endpoints: etcd.urls, prefix: 'come/', name: 'b/ü' });
       await until('both see both', () => names(a).length === 2 && names(b).length === 2);
-      assert.deepEqual(a.liveNodes.find(({ name }) => name === 'b/ü')?.formats, { t: 1 });
       b.engine.publish('s', 'here');
       await until('its status row is received', () => a.statuses.get('b/ü/s') === 'here');
     }
@@ -168,7 +167,28 @@ describe('nodes on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () => 
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'unreadable/', name: 'a' });
     await etcd.call('/v3/kv/put', { key: base64('unreadable/nodes/b'), value: base64('not JSON') });
     await until('the record is received', () => names(a).length === 2);
-    assert.deepEqual(a.liveNodes.find(({ name }) => name === 'b')?.formats, {});
+    assert.deepEqual(a.formats, { t: 1 });
+  });
+
+  test('a node that reads less than the store contains stops following, and no commit of it is made [ETCD-90]', async () => {
+    const settings = { endpoints: etcd.urls, prefix: 'raised/' };
+    await using older = await openEtcdNode({ ...settings, name: 'older' });
+    await using newer = await openEtcdNode({ ...settings, name: 'newer', readable: { t: 2 } });
+    await until('both write the older format', () => newer.formats['t'] === 1 && older.liveNodes.length === 2);
+    assert.equal(await newer.commit([put('x', '1')]), 'committed');
+    assert.deepEqual([older.breaks, newer.formats], [[], { t: 1 }]);
+    const { epoch, index: base } = newer.head;
+    const raising = { epoch, base, operations: [put('x', '2')], formats: { t: 2 } };
+    assert.equal(await newer.engine.commit(raising, AbortSignal.timeout(20_000)), 'committed');
+    assert.equal(await older.commit([put('x', '3')]), 'conflict');
+    await until('it has noticed', () => older.breaks.some((reason) => /format 2, .* up to 1: .*upgrade/.test(reason)));
+    assert.equal(await older.commit([put('x', '3')]), 'conflict');
+    await assert.rejects(older.load(), (error) => isStateError(error, 'corrupt'));
+    await assert.rejects(older.engine.head(AbortSignal.timeout(20_000)), (error) => isStateError(error, 'unavailable'));
+    assert.deepEqual(newer.formats, { t: 2 }, 'a live node that reads less does not lower the format');
+    await using another = createEtcdNode({ ...settings, name: 'another' });
+    await assert.rejects(another.open(), (error) => isStateError(error, 'corrupt'));
+    assert.equal(newer.rows.get('t/x'), '2');
   });
 
   test('a status row is put at once, and then at most every 10 s [ETCD-77]', async () => {

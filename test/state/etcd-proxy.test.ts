@@ -11,8 +11,9 @@ import { openEtcdNode, put } from '../support/state/etcd-node.ts';
 import { skipWithout, toolPath } from '../support/tools.ts';
 import { until } from '../support/until.ts';
 
-const LEASE_MS = 2_000;
-const WRITE_PAUSE_MS = 100;
+/** Long enough for a busy machine to send a keep-alive in time. */
+const LEASE_MS = 4_000;
+const WRITE_PAUSE_MS = 250;
 
 interface RunningProxy extends AsyncDisposable {
   readonly url: string;

@@ -84,6 +84,34 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     await housekeeping;
   });
 
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+  test('housekeeping deletes the formats of a node that does not return, and others then write newer ones [ETCD-89]', async () => {
+    const settings = { endpoints: etcd.urls, prefix: 'gone/' };
+    const put = (key: string, value: object): Promise<unknown> =>
+      etcd.call('/v3/kv/put', { key: base64(`gone/${key}`), value: base64(JSON.stringify(value)) });
+    const older = await openEtcdNode({ ...settings, name: 'older' });
+    await using newer = await openEtcdNode({ ...settings, name: 'newer', readable: { t: 2 } });
+    await older[Symbol.asyncDispose]();
+    await until('it has left', () => newer.formats['t'] === 2);
+    await put('formats/older', { incarnation: 'o', formats: { t: 1 } });
+    await until('its formats count', () => newer.formats['t'] === 1);
+    const clock = createFakeClock();
+    const client = createEtcdClient({ ...testOptions(settings), clock: systemClock });
+    const keys = createKeys('gone/', new Set());
+    const housekeep = createHousekeeping({ client, keys, clock, log: () => undefined, compactMs: 'off' });
+    const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
+    for (let minutes = 0; minutes < 10; minutes += 1) {
+      await housekeep(signal);
+      clock.advance(60_000);
+    }
+    assert.deepEqual(await keysBelow('gone/formats/'), ['newer', 'older']);
+    await housekeep(signal);
+    assert.deepEqual(await keysBelow('gone/formats/'), ['newer']);
+    await until('newer formats are written', () => newer.formats['t'] === 2);
+    client.close();
+  });
+
   test('housekeeping compacts old history and deletes writer keys of vanished nodes [ETCD-81] [ETCD-82]', async () => {
     await using a = await openEtcdNode({ endpoints: etcd.urls, prefix: 'old/', name: 'a' });
     {

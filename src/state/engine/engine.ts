@@ -52,6 +52,8 @@ export interface Commit {
   readonly base: number;
   /** At most one operation for each key, within `limits.operationsMax` and `limits.bytesMax` (keys and values). */
   readonly operations: readonly Operation[];
+  /** The newest formats of the rows. A shared store keeps them, so that no server that reads less joins [ETCD-90]. */
+  readonly formats?: TableFormats;
 }
 
 export interface CommittedChange {
@@ -65,9 +67,10 @@ export interface CommittedChange {
 export interface LiveNode {
   readonly name: string;
   readonly incarnation: string;
-  /** The newest row format that the node reads, by table [STATE-29]. */
-  readonly formats: Readonly<Record<string, number>>;
 }
+
+/** A row format for each table, by the name of the table. */
+export type TableFormats = Readonly<Record<string, number>>;
 
 /** The limits of one commit. `hint` tells an operator how to raise them. */
 export interface CommitLimits {
@@ -95,6 +98,8 @@ export interface Follower {
   onBreak(reason: string): void;
   /** Reports the live nodes after every change. This node is missing while its lease is lost. */
   onLiveNodes(nodes: readonly LiveNode[]): void;
+  /** Reports, after every change, the newest row formats that all servers read which are live or may return [STATE-29]. */
+  onFormats(formats: TableFormats): void;
   /** Reports a status row of another node. `null` means that the row or its node is gone. */
   onStatus(node: string, slot: string, value: string | null): void;
   /** Reports an error after which continuing could lose data. The process must end. */
@@ -104,7 +109,8 @@ export interface Follower {
 /** This process as the engine presents it to the cluster. */
 export interface NodeIdentity {
   readonly node: string;
-  readonly formats: Readonly<Record<string, number>>;
+  /** The newest row formats that this version reads. */
+  readonly formats: TableFormats;
   /** Tables that `load` skips and only `scan` reads. */
   readonly storeOnly: ReadonlySet<string>;
 }

@@ -5,8 +5,7 @@ import { nextTurn } from '../clock/next-turn.ts';
 import type { LiveNode } from '../engine/engine.ts';
 import { type Job, Jobs, rendezvous } from './placement.ts';
 
-const members = (...names: readonly string[]): LiveNode[] =>
-  names.map((name) => ({ name, incarnation: name, formats: {} }));
+const members = (...names: readonly string[]): LiveNode[] => names.map((name) => ({ name, incarnation: name }));
 const subjects = Array.from({ length: 3_000 }, (_, i) => `subject ${i}`);
 
 describe('rendezvous', () => {

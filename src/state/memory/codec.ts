@@ -1,9 +1,9 @@
 /**
  * The stored form of a row: `[format, createIndex, modifyIndex, row]` as JSON. A server writes a new format only when
- * every live server reads it, so versions can be mixed during a rolling upgrade. See [STATE-27] and [STATE-29].
+ * every other server reads it, so versions can be mixed during a rolling upgrade. See [STATE-27] and [STATE-29].
  */
 
-import type { LiveNode } from '../engine/engine.ts';
+import type { TableFormats } from '../engine/engine.ts';
 import { StateError } from '../errors.ts';
 import type { AnyTable, Stored } from '../table.ts';
 
@@ -64,17 +64,19 @@ function keyOf(table: AnyTable, row: object): string | undefined {
 }
 
 /** Returns the newest format of each table that this version reads, as the server publishes it to others. */
-export function readableFormats(tables: readonly AnyTable[]): Record<string, number> {
+export function readableFormats(tables: readonly AnyTable[]): TableFormats {
   return Object.fromEntries(tables.map((table) => [table.name, table.formats.version]));
 }
 
 /**
- * Returns the newest format that every live server reads. If this version cannot write that format, returns the newest
- * format of this version.
+ * Returns the formats to write: for each table the newest one of this version that every server reads. If this version
+ * cannot write that format, it is the newest one of this version.
+ * @param readable the newest formats that every server reads
  */
-export function formatToWrite(table: AnyTable, members: readonly LiveNode[]): number {
-  let format = table.formats.version;
-  for (const member of members) format = Math.min(format, member.formats[table.name] ?? format);
-  if (format === table.formats.version || table.formats.write?.[format] !== undefined) return format;
-  return table.formats.version;
+export function formatsToWrite(tables: readonly AnyTable[], readable: TableFormats): TableFormats {
+  return Object.fromEntries(tables.map((table) => [table.name, formatToWrite(table, readable[table.name])]));
+}
+
+function formatToWrite({ formats: { version, write } }: AnyTable, readable = version): number {
+  return readable < version && write?.[readable] !== undefined ? readable : version;
 }

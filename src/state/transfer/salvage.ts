@@ -47,7 +47,14 @@ export async function rebuildFrom(
   }
   await using engine = sqliteEngine({ directory });
   const ignore = (): void => undefined;
-  const follower = { onCommit: ignore, onBreak: ignore, onLiveNodes: ignore, onStatus: ignore, onFatal: ignore };
+  const follower = {
+    onCommit: ignore,
+    onBreak: ignore,
+    onLiveNodes: ignore,
+    onFormats: ignore,
+    onStatus: ignore,
+    onFatal: ignore,
+  };
   await engine.open({ node: 'rebuild', formats: {}, storeOnly: new Set() }, follower, signal);
   // As after a restore: clients have received indexes of commits that may be lost.
   await engine.import({ ...head, epoch: head.epoch + 1, index: head.index + EPOCH_STEP }, pages(), signal);

@@ -5,7 +5,7 @@
  * before it changes anything. Cloning the tables for every write instead would cost more than the write itself.
  */
 
-import type { Operation } from '../engine/engine.ts';
+import type { Operation, TableFormats } from '../engine/engine.ts';
 import { encodeRow } from '../memory/codec.ts';
 import { changesHolder, type FindHolder, type RowCounts } from '../memory/row-counts.ts';
 import { cloneTableIndexes, replaceRow, type TableIndexes } from '../memory/table-indexes.ts';
@@ -23,10 +23,8 @@ export interface BatchBase {
   /** The estimated memory of these rows. */
   readonly rowBytes: number;
   readonly rowCounts: RowCounts;
-  /**
-   * Returns the row format to write. The state replaces this function, and so the base, when the live servers change.
-   */
-  readonly formatToWrite: (table: AnyTable) => number;
+  /** The row formats to write. The state replaces this object, and so the base, when they change. */
+  readonly formats: TableFormats;
 }
 
 /** The net change of a key: `before` is the row in the base, `value` the stored text to commit. */
@@ -220,7 +218,8 @@ export class BatchChanges {
     after: Stored<unknown> | undefined,
     indexes: TableIndexes | undefined,
   ): void {
-    const value = after === undefined ? null : encodeRow(table, after, this.#base.formatToWrite(table));
+    const value =
+      after === undefined ? null : encodeRow(table, after, this.#base.formats[table.name] ?? table.formats.version);
     const earlier = this.#changes.get(table)?.get(key);
     const before = earlier === undefined ? previous : earlier.before;
     const change = { table, key, before, after, value, bytes: sizeOf(table, key, value) };

@@ -173,6 +173,19 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     assert.equal(value('n'), 11);
   });
 
+  it('fails with unavailable when the state cannot follow the store any longer [STATE-120]', async () => {
+    await open();
+    const { first, second } = await startTwo(add('n', 1), add('n', 10));
+    gated.load.failNext(new StateError('corrupt', 'a newer version wrote a row'));
+    gated.break('requested by the test');
+    await assert.rejects(state.consistent() ?? Promise.resolve(), /this server is stopping: a newer version/);
+    gated.commit.open();
+    await assert.rejects(first, hasCode('outcome-unknown'));
+    await assert.rejects(second, hasCode('unavailable'));
+    await assert.rejects(state.write(add('n', 100)), hasCode('unavailable'));
+    assert.match(String(await state.fatal), /a newer version/);
+  });
+
   it('runs again if a server joins that does not read its row format [STATE-30]', async () => {
     const notes = defineTable<{ readonly id: string }>()({
       name: 'notes',
@@ -183,7 +196,7 @@ describe('pipelined write', { timeout: 60_000 }, () => {
     await open({}, { schema: defineSchema([notes]) });
     const put = (id: string) => (tx: Transaction) => void tx.put(notes, { id });
     const { first, second } = await startTwo(put('a'), put('b'));
-    gated.reportLiveNodes([{ name: 'older', incarnation: 'o', formats: { notes: 1 } }]);
+    gated.reportFormats({ notes: 1 });
     gated.commit.open();
     await Promise.all([first, second]);
     assert.deepEqual(

@@ -176,12 +176,14 @@ export class WriteQueue {
   async #run(): Promise<void> {
     const { committed, signal } = this.#parts;
     this.#scheduleSweep();
+    let failed = false;
     try {
       let inFlight: InFlightBatch | undefined;
       while (inFlight !== undefined || this.#hasPending || committed.hasOrphans) {
         inFlight = await (inFlight === undefined ? this.#startBatch() : this.#finishBatch(inFlight));
       }
     } catch (error) {
+      failed = true;
       this.#nextBatch = undefined;
       this.#pending.failAll(error);
       this.#pendingLarge.failAll(error);
@@ -190,8 +192,8 @@ export class WriteQueue {
       this.#cancelSweep?.();
       this.#cancelSweep = undefined;
     }
-    // In a closed state, orphans would restart the loop forever.
-    if (!signal.aborted) this.wake();
+    // In a closed or failed state, orphans would restart the loop forever.
+    if (!signal.aborted && !failed) this.wake();
   }
 
   /** Drops a slice of orphans and sends a batch, once the state is loaded. Runs a slice of a large write instead. */
@@ -221,7 +223,15 @@ export class WriteQueue {
         return undefined;
       }
       // A commit that the store made during a reload becomes visible with the load.
-      if (batch.operationCount > 0 && committed.snapshot.index <= base.index) await waitForIndex(base.index + 1);
+      if (batch.operationCount > 0 && committed.snapshot.index <= base.index) {
+        await waitForIndex(base.index + 1).catch((cause) => {
+          throw new StateError(
+            'outcome-unknown',
+            'the write was committed, but this server is stopping and cannot show it',
+            { cause },
+          );
+        });
+      }
     } catch (error) {
       this.#inFlight = undefined;
       this.#failBatch(inFlight, error);
@@ -268,7 +278,8 @@ export class WriteQueue {
   async #commitBatch({ batch, base }: OpenBatch): Promise<CommitResult> {
     const { engine, signal } = this.#parts;
     if (batch.operationCount > 0) {
-      const commit = { epoch: base.epoch, base: base.index, operations: batch.operations() };
+      const { epoch, index, formats } = base;
+      const commit = { epoch, base: index, operations: batch.operations(), formats };
       const result = await engine.commit(commit, signal);
       return result === 'committed' ? result : { index: base.index + 1 };
     }
@@ -365,4 +376,4 @@ export class WriteQueue {
 
 /** Whether a batch built on `a` can be committed on `b`. */
 const isSameBase = (a: BatchBase, b: BatchBase): boolean =>
-  a.epoch === b.epoch && a.index === b.index && a.tables === b.tables && a.formatToWrite === b.formatToWrite;
+  a.epoch === b.epoch && a.index === b.index && a.tables === b.tables && a.formats === b.formats;

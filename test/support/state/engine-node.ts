@@ -110,6 +110,7 @@ export async function openNode(engine: Engine, settings: NodeSettings = {}): Pro
       onLiveNodes(next) {
         liveNodes = next;
       },
+      onFormats: () => undefined,
       onStatus(from, slot, value) {
         if (value === null) statuses.delete(`${from}/${slot}`);
         else statuses.set(`${from}/${slot}`, value);

@@ -8,6 +8,7 @@ import type {
   LiveNode,
   Operation,
   StoredRow,
+  TableFormats,
 } from '../../../src/state/engine/engine.ts';
 import type { EtcdEngineOptions } from '../../../src/state/engine/etcd/client/options.ts';
 import { etcdEngine } from '../../../src/state/engine/etcd/engine.ts';
@@ -21,6 +22,8 @@ export interface EtcdNode extends AsyncDisposable {
   readonly commits: readonly CommittedChange[];
   readonly breaks: readonly string[];
   readonly liveNodes: readonly LiveNode[];
+  /** The last value that `onFormats` received. */
+  readonly formats: TableFormats;
   /** `node/slot` → value. */
   readonly statuses: Map<string, string>;
   readonly fatal: Error | undefined;
@@ -49,6 +52,8 @@ export type EtcdNodeSettings = Partial<EtcdEngineOptions> & {
   readonly endpoints: readonly string[];
   readonly name?: string;
   readonly storeOnly?: readonly string[];
+  /** The newest row formats that the node reads. Default: 1 for the table `t`. */
+  readonly readable?: TableFormats;
 };
 
 /** Returns an operation on table `t`. */
@@ -94,7 +99,7 @@ export async function openEtcdNode(settings: EtcdNodeSettings): Promise<EtcdNode
 
 /** Creates a node without opening it. */
 export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
-  const { name = 'a', storeOnly = [], ...options } = settings;
+  const { name = 'a', storeOnly = [], readable = { t: 1 }, ...options } = settings;
   const log: string[] = [];
   const engine = testEngine({
     log: (level, message, fields) => void log.push(`${level} ${message} ${JSON.stringify(fields)}`),
@@ -106,6 +111,7 @@ export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
   let commits: CommittedChange[] = [];
   const breaks: string[] = [];
   let liveNodes: readonly LiveNode[] = [];
+  let formats: TableFormats = {};
   let fatal: Error | undefined;
   let head: Head = { cluster: '', epoch: 0, index: -1 };
   let loading: Promise<Head> | undefined;
@@ -151,6 +157,9 @@ export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
     get liveNodes() {
       return liveNodes;
     },
+    get formats() {
+      return formats;
+    },
     get fatal() {
       return fatal;
     },
@@ -159,7 +168,7 @@ export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
     },
     open: (signal = AbortSignal.timeout(20_000)) =>
       engine.open(
-        { node: name, formats: { t: 1 }, storeOnly: new Set(storeOnly) },
+        { node: name, formats: readable, storeOnly: new Set(storeOnly) },
         {
           onCommit(change) {
             commits.push(change);
@@ -171,6 +180,9 @@ export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
           },
           onLiveNodes(now) {
             liveNodes = now;
+          },
+          onFormats(now) {
+            formats = now;
           },
           onStatus(from, slot, value) {
             if (value === null) statuses.delete(`${from}/${slot}`);
@@ -187,7 +199,7 @@ export function createEtcdNode(settings: EtcdNodeSettings): UnopenedEtcdNode {
       return loading;
     },
     commit: (operations: readonly Operation[], signal = AbortSignal.timeout(20_000)) =>
-      engine.commit({ epoch: head.epoch, base: head.index, operations }, signal),
+      engine.commit({ epoch: head.epoch, base: head.index, operations, formats }, signal),
     async write(make: (rows: ReadonlyMap<string, string>) => readonly Operation[]) {
       for (;;) {
         await loading;

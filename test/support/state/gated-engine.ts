@@ -1,5 +1,5 @@
 /** A real engine whose calls a test can hold or fail, to simulate a slow or unreachable store and other nodes. */
-import type { Commit, Engine, Follower, LiveNode, Operation } from '../../../src/state/engine/engine.ts';
+import type { Commit, Engine, Follower, LiveNode, Operation, TableFormats } from '../../../src/state/engine/engine.ts';
 
 /** A gate that holds calls while it is closed. */
 export interface Gate {
@@ -33,6 +33,8 @@ export interface GatedEngine {
   break(reason: string): void;
   /** Reports live nodes to the follower. */
   reportLiveNodes(nodes: readonly LiveNode[]): void;
+  /** Reports the row formats that all servers read to the follower. */
+  reportFormats(formats: TableFormats): void;
   /** Delivers a commit that does not exist in the store. */
   deliver(index: number): void;
 }
@@ -109,6 +111,7 @@ export function gatedEngine(
     },
     break: (reason) => follower().onBreak(reason),
     reportLiveNodes: (nodes) => follower().onLiveNodes(nodes),
+    reportFormats: (formats) => follower().onFormats(formats),
     deliver: (index) => follower().onCommit({ index, operations: [], own: false }),
   };
 }

@@ -12,12 +12,12 @@
  * Remaining trap: a reverse scan makes etcd read and sort its whole range, so callers keep such ranges narrow
  * [ETCD-61].
  */
-import type { CommitLimits, Engine } from '../engine.ts';
+import type { CommitLimits, Engine, TableFormats } from '../engine.ts';
 import { createEtcdClient, type EtcdClient } from './client/client.ts';
 import { toStateError } from './client/failures.ts';
 import type { EtcdEngineOptions } from './client/options.ts';
 import { modRevisionEquals, put, readKey } from './client/requests.ts';
-import { decodePosition, encodeHead } from './head-record.ts';
+import { checkRowFormats, decodePosition, encodeHead, withRowFormats } from './head-record.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { ENGINE_OPERATIONS, FIRST_INDEX, LAYOUT_FORMAT } from './limits.ts';
 import { createNode, type EtcdNode } from './node/node.ts';
@@ -46,7 +46,7 @@ export function etcdEngine(options: EtcdEngineOptions): Engine {
       const keys = createKeys(options.prefix, identity.storeOnly);
       try {
         await checkPrefix(client, options.prefix, signal);
-        await createHead(client, keys, options.id, signal);
+        await createHead(client, keys, options.id, identity.formats, signal);
       } catch (error) {
         throw toStateError(error);
       }
@@ -78,15 +78,21 @@ function commitLimits({ maxTxnOps, maxTxnBytes }: EtcdEngineOptions): CommitLimi
  * Creates the head if it is missing. If several nodes start together, one of them creates it [ETCD-21].
  * @throws StateError `corrupt` if a head exists that this program cannot read
  */
-async function createHead(client: EtcdClient, keys: Keys, id: () => string, signal: AbortSignal): Promise<void> {
+async function createHead(
+  client: EtcdClient,
+  keys: Keys,
+  id: () => string,
+  formats: TableFormats,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     const { kv, header } = await readKey(client, keys.head, signal);
     if (kv !== undefined) {
-      decodePosition(kv);
+      checkRowFormats(decodePosition(kv).record, formats);
       return;
     }
     const cluster = id();
-    const head = encodeHead({
+    const record = {
       format: LAYOUT_FORMAT,
       cluster,
       epoch: 1,
@@ -94,7 +100,8 @@ async function createHead(client: EtcdClient, keys: Keys, id: () => string, sign
       generation: FIRST_GENERATION,
       etcdCluster: String(header.clusterId),
       by: `create/${cluster}`,
-    });
+    };
+    const head = encodeHead(withRowFormats(record, formats));
     const transaction = { compare: [modRevisionEquals(keys.head, 0n)], success: [put(keys.head, head)] };
     await client.retry((endpoint, call) => endpoint.kv.txn(transaction, call), signal);
   }

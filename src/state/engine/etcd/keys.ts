@@ -6,6 +6,7 @@
  *     gen/<generation>/~<table>/<key>   a row of a store-only table, sorted after the range that a load reads [ETCD-17]
  *     writers/<incarnation>             the number of the incarnation's last commit, without a lease [ETCD-18]
  *     nodes/<name>                      a live node (leased)
+ *     formats/<name>                    the row formats that a node reads, without a lease [ETCD-89]
  *     turn/<name>                       the ticket of a node that waits for its turn to commit (leased)
  *     status/<name>/<slot>              a status row (leased)
  */
@@ -23,6 +24,7 @@ export type ParsedKey =
   | { readonly kind: 'row'; readonly generation: string; readonly table: string; readonly key: string }
   | { readonly kind: 'writer'; readonly incarnation: string }
   | { readonly kind: 'node'; readonly name: string }
+  | { readonly kind: 'formats'; readonly name: string }
   | { readonly kind: 'ticket'; readonly name: string }
   | { readonly kind: 'status'; readonly name: string; readonly slot: string }
   | { readonly kind: 'other' };
@@ -32,11 +34,13 @@ export interface Keys {
   readonly all: KeyRange;
   readonly writers: KeyRange;
   readonly nodes: KeyRange;
+  readonly formats: KeyRange;
   readonly tickets: KeyRange;
   readonly statuses: KeyRange;
   readonly generations: KeyRange;
   writer(incarnation: string): Uint8Array;
   node(name: string): Uint8Array;
+  nodeFormats(name: string): Uint8Array;
   ticket(name: string): Uint8Array;
   status(name: string, slot: string): Uint8Array;
   generation(generation: string): KeyRange;
@@ -53,7 +57,7 @@ export interface Keys {
 const STORE_ONLY = '~';
 
 /** The folders below the prefix. */
-export const OWN_FOLDERS = ['gen/', 'nodes/', 'status/', 'turn/', 'writers/'] as const;
+export const OWN_FOLDERS = ['formats/', 'gen/', 'nodes/', 'status/', 'turn/', 'writers/'] as const;
 
 /** Returns the keys below `prefix`, which ends in `/`. */
 export function createKeys(prefix: string, storeOnly: ReadonlySet<string>): Keys {
@@ -69,11 +73,13 @@ export function createKeys(prefix: string, storeOnly: ReadonlySet<string>): Keys
     all: rangeBelow(''),
     writers: rangeBelow('writers/'),
     nodes: rangeBelow('nodes/'),
+    formats: rangeBelow('formats/'),
     tickets: rangeBelow('turn/'),
     statuses: rangeBelow('status/'),
     generations: rangeBelow('gen/'),
     writer: (incarnation) => encodeUtf8(`${prefix}writers/${incarnation}`),
     node: (name) => encodeUtf8(`${prefix}nodes/${encodeURIComponent(name)}`),
+    nodeFormats: (name) => encodeUtf8(`${prefix}formats/${encodeURIComponent(name)}`),
     ticket: (name) => encodeUtf8(`${prefix}turn/${encodeURIComponent(name)}`),
     status: (name, slot) => encodeUtf8(`${prefix}status/${encodeURIComponent(name)}/${slot}`),
     generation: (generation) => rangeBelow(`gen/${generation}/`),
@@ -131,6 +137,8 @@ function parse(path: string): ParsedKey {
       return { kind: 'writer', incarnation: first };
     case 'nodes':
       return { kind: 'node', name: decodeName(first) };
+    case 'formats':
+      return { kind: 'formats', name: decodeName(first) };
     case 'turn':
       return { kind: 'ticket', name: decodeName(first) };
     case 'status':

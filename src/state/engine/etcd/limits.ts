@@ -1,6 +1,9 @@
 /** Version of the head record and of the key layout. A store with a higher version was written by a newer program. */
 export const LAYOUT_FORMAT = 1;
 
+/** Version of a head record that names row formats. Versions of Accord that ignore the formats reject it [ETCD-90]. */
+export const LAYOUT_FORMAT_WITH_ROW_FORMATS = 2;
+
 /** Index of a new store. It is not 0, because a blocking query reads 0 as "no index" [STATE-12]. */
 export const FIRST_INDEX = 1;
 
@@ -74,6 +77,12 @@ export const REMOVAL_SHARE = 0.05;
 
 /** How long the writer key of a node without a lease is kept if compaction is off [ETCD-82]. */
 export const WRITER_KEY_RETENTION_MS = 10 * 60_000;
+
+/**
+ * How long the formats of a server are kept that has lost its lease without leaving, such as a suspended one. Meanwhile
+ * the other servers write only formats that it reads [ETCD-89].
+ */
+export const ABSENT_FORMATS_RETENTION_MS = 10 * 60_000;
 
 /** Time that closing waits for etcd to revoke the lease, which otherwise expires [ETCD-76]. */
 export const CLOSE_TIMEOUT_MS = 1_000;

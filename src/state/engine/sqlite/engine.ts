@@ -81,7 +81,7 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
       }
       // The file serves only the message of a second process, so a full disk may prevent it [SQLITE-11].
       await writeFile(pidFile, `${process.pid}\n`).catch(() => undefined);
-      sink.onLiveNodes([{ name: self.node, incarnation: randomUUID(), formats: self.formats }]);
+      sink.onLiveNodes([{ name: self.node, incarnation: randomUUID() }]);
     },
 
     async load(page) {

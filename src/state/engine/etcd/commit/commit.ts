@@ -103,7 +103,8 @@ export function createCommitter(options: CommitterOptions): Committer {
       batches += 1;
       const batch = String(batches);
       const { incarnation } = latest;
-      const own = { incarnation, batch, operations: commit.operations, ...nextHead(base, incarnation, batch) };
+      const { operations, formats = {} } = commit;
+      const own = { incarnation, batch, operations, ...nextHead(base, incarnation, batch, formats) };
       const transaction = buildTransaction(keys, base, own, node, leases.live()?.lease, mayHaveTicket);
       const outcome = await commitUntilKnown(options, base, own, transaction, signal);
       mayHaveTicket = outcome === 'conflict' && transaction.request !== transaction.withoutTicket;

@@ -1,5 +1,5 @@
 /** The transactions that make a commit and find its outcome [ETCD-23]. */
-import type { Operation } from '../../engine.ts';
+import type { Operation, TableFormats } from '../../engine.ts';
 import type { TxnResponse } from '../client/gen/etcd_pb.ts';
 import {
   get,
@@ -12,7 +12,7 @@ import {
   valueEquals,
 } from '../client/requests.ts';
 import type { OwnCommit } from '../follow/commit-tracker.ts';
-import { encodeHead, type Position } from '../head-record.ts';
+import { encodeHead, type Position, withRowFormats } from '../head-record.ts';
 import { decodeUtf8, type Keys } from '../keys.ts';
 
 /** A commit as it is sent to etcd, unchanged each time, until its outcome is known. */
@@ -76,8 +76,9 @@ export function nextHead(
   { record }: Position,
   incarnation: string,
   batch: string,
+  formats: TableFormats,
 ): Pick<OwnCommit, 'record' | 'encoded'> {
-  const next = { ...record, index: record.index + 1, by: `${incarnation}/${batch}` };
+  const next = { ...withRowFormats(record, formats), index: record.index + 1, by: `${incarnation}/${batch}` };
   return { record: next, encoded: encodeHead(next) };
 }
 

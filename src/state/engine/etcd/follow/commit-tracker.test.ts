@@ -31,15 +31,13 @@ function startTracker(): { tracker: CommitTracker; received: Received } {
     onCommit: (change) => void received.commits.push(change),
     onBreak: (reason) => void received.breaks.push(reason),
     onLiveNodes() {},
+    onFormats() {},
     onStatus() {},
     onFatal() {},
   };
-  const tracker = createCommitTracker(
-    keys,
-    follower,
-    () => {},
-    () => {},
-  );
+  const ignore = (): void => undefined;
+  const options = { keys, follower, formats: { t: 1 }, onNodeKey: ignore, onHead: ignore, stop: ignore };
+  const tracker = createCommitTracker(options);
   tracker.start(start);
   return { tracker, received };
 }

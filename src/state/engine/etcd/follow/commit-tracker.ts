@@ -5,9 +5,9 @@
  * The watch may deliver an own commit before or after its transaction is answered. The first of them delivers it
  * [ETCD-45].
  */
-import type { Follower, Operation } from '../../engine.ts';
+import type { Follower, Operation, TableFormats } from '../../engine.ts';
 import { type Event, Event_Type, type KeyValue } from '../client/gen/etcd_pb.ts';
-import { decodePosition, type HeadRecord, type Position } from '../head-record.ts';
+import { checkRowFormats, decodePosition, type HeadRecord, type Position } from '../head-record.ts';
 import { decodeUtf8, type Keys, type ParsedKey } from '../keys.ts';
 
 /** A commit of this engine that is in flight. */
@@ -28,8 +28,8 @@ export interface RevisionEvents {
   readonly events: readonly Event[];
 }
 
-/** Receives the events of keys that are not part of a commit: nodes, tickets, status rows. */
-export type OnLeasedKey = (key: ParsedKey, event: Event) => void;
+/** Receives the events of keys that are not part of a commit: nodes, their formats, tickets, status rows. */
+export type OnNodeKey = (key: ParsedKey, event: Event) => void;
 
 export interface CommitTracker {
   /** The position; undefined before the first load and after a break. */
@@ -49,13 +49,21 @@ export interface CommitTracker {
   hasDiverged(): boolean;
 }
 
-/** Creates a tracker without a position. A break calls `stop` before it reaches the follower. */
-export function createCommitTracker(
-  keys: Keys,
-  follower: Follower,
-  onLeasedKey: OnLeasedKey,
-  stop: () => void,
-): CommitTracker {
+export interface CommitTrackerOptions {
+  readonly keys: Keys;
+  readonly follower: Follower;
+  /** The newest row formats that this version reads. */
+  readonly formats: TableFormats;
+  readonly onNodeKey: OnNodeKey;
+  /** Called with each head before its commit is delivered. */
+  readonly onHead: (record: HeadRecord) => void;
+  /** Called for a break, before it reaches the follower. */
+  readonly stop: () => void;
+}
+
+/** Creates a tracker without a position. */
+export function createCommitTracker(options: CommitTrackerOptions): CommitTracker {
+  const { keys, follower, formats, onNodeKey, onHead, stop } = options;
   let position: Position | undefined;
   let lastPosition: Position | undefined;
   let expected: OwnCommit | undefined;
@@ -78,6 +86,7 @@ export function createCommitTracker(
     }
     position = next;
     lastPosition = next;
+    onHead(next.record);
     follower.onCommit({ index: next.record.index, operations, own });
   };
 
@@ -87,6 +96,7 @@ export function createCommitTracker(
     start(next) {
       position = next;
       lastPosition = next;
+      onHead(next.record);
       hasDiverged = false;
     },
     hasDiverged: () => hasDiverged,
@@ -105,14 +115,14 @@ export function createCommitTracker(
     break: breakOff,
     apply(revision) {
       if (position === undefined) return;
-      const commit = readRevision(keys, revision, position, expected, onLeasedKey);
+      const commit = readRevision(keys, revision, position, expected, onNodeKey);
       if (commit === undefined) return;
       if (commit.head.type === Event_Type.DELETE || commit.head.kv === undefined) {
         breakOff('the head was deleted in etcd');
         return;
       }
       const { own } = commit;
-      const next = tryDecodePosition(commit.head.kv);
+      const next = tryDecodePosition(commit.head.kv, formats);
       if (typeof next === 'string') {
         breakOff(next);
         return;
@@ -123,10 +133,12 @@ export function createCommitTracker(
   };
 }
 
-/** Returns the position or the reason why it cannot be decoded. The next load reports that reason to the operator. */
-function tryDecodePosition(kv: KeyValue): Position | string {
+/** Returns the position or the reason why it cannot be followed. The next load reports that reason to the operator. */
+function tryDecodePosition(kv: KeyValue, formats: TableFormats): Position | string {
   try {
-    return decodePosition(kv);
+    const position = decodePosition(kv);
+    checkRowFormats(position.record, formats);
+    return position;
   } catch (error) {
     return String(error);
   }
@@ -147,7 +159,7 @@ function readRevision(
   { revision, events }: RevisionEvents,
   { record, modRevision }: Position,
   expected: OwnCommit | undefined,
-  onLeasedKey: OnLeasedKey,
+  onNodeKey: OnNodeKey,
 ): RevisionCommit | undefined {
   const known = revision <= modRevision;
   const operations: Operation[] = [];
@@ -158,7 +170,7 @@ function readRevision(
     if (key.kind === 'row' && (known || own !== undefined)) break;
     if (key.kind === 'head') head = event;
     else if (key.kind === 'writer' && isWriterOf(expected, key.incarnation, event)) own = expected;
-    else if (key.kind !== 'row') onLeasedKey(key, event);
+    else if (key.kind !== 'row') onNodeKey(key, event);
     else if (key.generation === record.generation) operations.push(toOperation(key, event));
   }
   return head === undefined || known ? undefined : { head, operations, own };

@@ -1,9 +1,10 @@
 /** Compares reads of the head with the followed position, to detect a store that went back. */
-import { StateError } from '../../../errors.ts';
+import { isStateError, StateError } from '../../../errors.ts';
+import type { TableFormats } from '../../engine.ts';
 import type { EtcdClient } from '../client/client.ts';
 import { failureKind } from '../client/failures.ts';
 import { readKey } from '../client/requests.ts';
-import { decodePosition, type Position } from '../head-record.ts';
+import { checkRowFormats, decodePosition, type Position } from '../head-record.ts';
 import { decodeUtf8, type Keys } from '../keys.ts';
 import type { CommitTracker } from './commit-tracker.ts';
 
@@ -11,10 +12,18 @@ interface HeadReadOptions {
   readonly client: EtcdClient;
   readonly keys: Keys;
   readonly tracker: CommitTracker;
+  /** The newest row formats that this version reads. */
+  readonly formats: TableFormats;
 }
 
-/** Reads the head with linearizable consistency. Reports a break if etcd was restored or replaced [ETCD-52]. */
-export async function readHead({ client, keys, tracker }: HeadReadOptions, signal: AbortSignal): Promise<Position> {
+/**
+ * Reads the head with linearizable consistency. Reports a break if etcd was restored or replaced [ETCD-52], or if a newer
+ * version writes rows that this one cannot read [ETCD-90].
+ */
+export async function readHead(
+  { client, keys, tracker, formats }: HeadReadOptions,
+  signal: AbortSignal,
+): Promise<Position> {
   const begun = tracker.position();
   const { kv, header } = await readKey(client, keys.head, signal);
   const read = kv === undefined ? undefined : decodePosition(kv);
@@ -24,6 +33,13 @@ export async function readHead({ client, keys, tracker }: HeadReadOptions, signa
   }
   if (read === undefined)
     throw new StateError('unavailable', 'the head record is gone from etcd: was the prefix removed?');
+  try {
+    checkRowFormats(read.record, formats);
+  } catch (cause) {
+    if (!isStateError(cause)) throw cause;
+    tracker.break(cause.message);
+    throw new StateError('unavailable', cause.message, { cause });
+  }
   return read;
 }
 
@@ -33,7 +49,7 @@ export async function readHead({ client, keys, tracker }: HeadReadOptions, signa
  * @returns the reason why the watch cannot continue, or undefined
  */
 export async function findHistoryMismatch(
-  { client, keys, tracker }: HeadReadOptions,
+  { client, keys, tracker }: Omit<HeadReadOptions, 'formats'>,
   from: bigint,
   signal: AbortSignal,
 ): Promise<string | undefined> {

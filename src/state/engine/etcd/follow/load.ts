@@ -7,12 +7,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { StateError } from '../../../errors.ts';
 import { SLICE_ROWS } from '../../../limits.ts';
-import { EPOCH_STEP, type Head, type StoredRow } from '../../engine.ts';
+import { EPOCH_STEP, type Head, type StoredRow, type TableFormats } from '../../engine.ts';
 import type { EtcdClient } from '../client/client.ts';
 import { failureKind } from '../client/failures.ts';
 import type { KeyValue, RangeResponse } from '../client/gen/etcd_pb.ts';
 import { decodeKeyValue, modRevisionEquals, put, readKey, readRange, valueEquals } from '../client/requests.ts';
-import { decodePosition, encodeHead, type Position } from '../head-record.ts';
+import { checkRowFormats, decodePosition, encodeHead, type Position } from '../head-record.ts';
 import { type KeyRange, type Keys, keyAfter, type ParsedKey } from '../keys.ts';
 import { PAGE_BYTES, PAGE_ROWS_FIRST, PAGE_ROWS_MAX, PAGE_TIMEOUT_MS } from '../limits.ts';
 
@@ -22,8 +22,10 @@ export interface PinnedRevision {
   readonly revision: bigint;
 }
 
-export interface LeasedKeys {
+/** The keys of the nodes, apart from writer keys. */
+export interface NodeKeys {
   readonly nodes: readonly [ParsedKey, KeyValue][];
+  readonly formats: readonly [ParsedKey, KeyValue][];
   readonly tickets: readonly [ParsedKey, KeyValue][];
   readonly statuses: readonly [ParsedKey, KeyValue][];
 }
@@ -35,6 +37,7 @@ export interface LeasedKeys {
 export async function pinRevision(
   client: EtcdClient,
   keys: Keys,
+  formats: TableFormats,
   floor: Head | undefined,
   diverged: boolean,
   id: () => string,
@@ -44,6 +47,7 @@ export async function pinRevision(
     const { kv, header } = await readKey(client, keys.head, signal);
     if (kv === undefined) throw new StateError('corrupt', 'the head record is gone from etcd: was the prefix removed?');
     const position = decodePosition(kv);
+    checkRowFormats(position.record, formats);
     const etcdCluster = String(header.clusterId);
     if (!needsNewEpoch(position, etcdCluster, floor, diverged)) return { position, revision: header.revision };
     await startEpoch(client, keys, position, etcdCluster, floor, id(), signal);
@@ -76,24 +80,25 @@ async function startEpoch(
   await client.retry((endpoint, call) => endpoint.kv.txn(transaction, call), signal);
 }
 
-/** Reads the leased keys, then passes the rows to `page`. @returns undefined if etcd compacted the revision */
+/** Reads the keys of the nodes, then passes the rows to `page`. @returns undefined if etcd compacted the revision */
 export async function loadAtRevision(
   client: EtcdClient,
   keys: Keys,
   pinned: PinnedRevision,
   page: (rows: readonly StoredRow[]) => Promise<void>,
   signal: AbortSignal,
-): Promise<LeasedKeys | undefined> {
+): Promise<NodeKeys | undefined> {
   const read = async (range: KeyRange): Promise<[ParsedKey, KeyValue][]> =>
     (await readRange(client, range, pinned.revision, signal)).map((kv) => [keys.parse(kv.key), kv]);
   try {
-    const leased: LeasedKeys = {
+    const nodeKeys: NodeKeys = {
       nodes: await read(keys.nodes),
+      formats: await read(keys.formats),
       tickets: await read(keys.tickets),
       statuses: await read(keys.statuses),
     };
     await readRows(client, keys, pinned, page, signal);
-    return leased;
+    return nodeKeys;
   } catch (error) {
     if (failureKind(error) === 'compacted') return undefined;
     throw error;

@@ -5,6 +5,8 @@
  *   does; a node that takes over the job starts to compact only after that time [ETCD-81].
  * - Deletes the writer keys of vanished incarnations that have not changed for as long as history is kept, because a
  *   writer key must outlive any doubt about its last commit [ETCD-82].
+ * - Deletes the formats of nodes that have been gone for ABSENT_FORMATS_RETENTION_MS, so that a server that never returns
+ *   does not keep the others from writing new row formats [ETCD-89].
  * - Deletes the rows of other generations, which failed imports left. Waits for the first commit, because an import may
  *   be in progress until then; the commit makes its guard fail [ETCD-83].
  */
@@ -14,8 +16,14 @@ import { failureKind, toStateError } from '../client/failures.ts';
 import type { Log } from '../client/options.ts';
 import { decodeKeyValue, modRevisionEquals, readKey, readRange, remove, removeRange } from '../client/requests.ts';
 import { decodePosition } from '../head-record.ts';
-import { decodeUtf8, type KeyRange, type Keys, keyAfter } from '../keys.ts';
-import { DELETE_BATCH_KEYS, FIRST_INDEX, HOUSEKEEPING_INTERVAL_MS, WRITER_KEY_RETENTION_MS } from '../limits.ts';
+import { decodeUtf8, type KeyRange, type Keys, keyAfter, type ParsedKey } from '../keys.ts';
+import {
+  ABSENT_FORMATS_RETENTION_MS,
+  DELETE_BATCH_KEYS,
+  FIRST_INDEX,
+  HOUSEKEEPING_INTERVAL_MS,
+  WRITER_KEY_RETENTION_MS,
+} from '../limits.ts';
 import { parseNode } from './live-nodes.ts';
 
 export interface HousekeepingOptions {
@@ -32,8 +40,8 @@ interface RevisionSample {
   readonly at: number;
 }
 
-/** The revision of a writer key, and the monotonic time since which it has not changed. */
-interface SeenWriter {
+/** The revision of a key of a node that is not live, and the monotonic time since which it has not changed. */
+interface SeenKey {
   readonly revision: bigint;
   readonly since: number;
 }
@@ -41,10 +49,11 @@ interface SeenWriter {
 /** Creates the task. It keeps its records between runs. */
 export function createHousekeeping(options: HousekeepingOptions): (signal: AbortSignal) => Promise<void> {
   const samples: RevisionSample[] = [];
-  const writers = new Map<string, SeenWriter>();
+  const writers = new Map<string, SeenKey>();
+  const formats = new Map<string, SeenKey>();
   return async (signal) => {
     try {
-      await removeDeadWriters(options, writers, signal);
+      await removeKeysOfAbsentNodes(options, writers, formats, signal);
       await removeOtherGenerations(options, signal);
       await compact(options, samples, signal);
     } catch (error) {
@@ -78,30 +87,49 @@ async function compact(options: HousekeepingOptions, samples: RevisionSample[], 
     });
 }
 
-async function removeDeadWriters(
-  { client, keys, clock, compactMs }: HousekeepingOptions,
-  seen: Map<string, SeenWriter>,
+async function removeKeysOfAbsentNodes(
+  options: HousekeepingOptions,
+  writers: Map<string, SeenKey>,
+  formats: Map<string, SeenKey>,
   signal: AbortSignal,
 ): Promise<void> {
+  const { client, keys, compactMs } = options;
   const nodes = await readRange(client, keys.nodes, 0n, signal);
-  const live = new Set(nodes.map((kv) => parseNode(decodeUtf8(kv.value)).incarnation));
-  const keptMs = compactMs === 'off' ? WRITER_KEY_RETENTION_MS : compactMs;
+  const incarnations = new Set(nodes.map((kv) => parseNode(decodeUtf8(kv.value)).incarnation));
+  const names = new Set(nodes.map((kv) => nameOf(keys.parse(kv.key))));
+  const writersKeptMs = compactMs === 'off' ? WRITER_KEY_RETENTION_MS : compactMs;
+  const isDeadWriter = (key: ParsedKey): boolean => key.kind === 'writer' && !incarnations.has(key.incarnation);
+  await removeUnchanged(options, keys.writers, isDeadWriter, writers, writersKeptMs, signal);
+  const isAbsent = (key: ParsedKey): boolean => key.kind === 'formats' && !names.has(key.name);
+  await removeUnchanged(options, keys.formats, isAbsent, formats, ABSENT_FORMATS_RETENTION_MS, signal);
+}
+
+const nameOf = (key: ParsedKey): string | undefined => (key.kind === 'node' ? key.name : undefined);
+
+/** Removes the keys of `range` that have fulfilled `isRemovable` and not changed for `keptMs`. */
+async function removeUnchanged(
+  { client, keys, clock }: HousekeepingOptions,
+  range: KeyRange,
+  isRemovable: (key: ParsedKey) => boolean,
+  seen: Map<string, SeenKey>,
+  keptMs: number,
+  signal: AbortSignal,
+): Promise<void> {
   const now = clock.monotonic();
-  const found = await readRange(client, keys.writers, 0n, signal);
   const present = new Set<string>();
-  for (const { key, modRevision } of found) {
-    const parsed = keys.parse(key);
-    if (parsed.kind !== 'writer' || live.has(parsed.incarnation)) continue;
-    present.add(parsed.incarnation);
-    const before = seen.get(parsed.incarnation);
+  for (const { key, modRevision } of await readRange(client, range, 0n, signal)) {
+    if (!isRemovable(keys.parse(key))) continue;
+    const id = decodeUtf8(key);
+    present.add(id);
+    const before = seen.get(id);
     if (before?.revision !== modRevision) {
-      seen.set(parsed.incarnation, { revision: modRevision, since: now });
+      seen.set(id, { revision: modRevision, since: now });
     } else if (now - before.since >= keptMs) {
       const transaction = { compare: [modRevisionEquals(key, modRevision)], success: [remove(key)] };
       await client.retry((endpoint, call) => endpoint.kv.txn(transaction, call), signal);
     }
   }
-  for (const incarnation of seen.keys()) if (!present.has(incarnation)) seen.delete(incarnation);
+  for (const id of seen.keys()) if (!present.has(id)) seen.delete(id);
 }
 
 async function removeOtherGenerations({ client, keys }: HousekeepingOptions, signal: AbortSignal): Promise<void> {

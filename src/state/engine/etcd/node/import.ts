@@ -3,11 +3,11 @@
  * then no node sees any of the rows, and housekeeping deletes the rows of a failed import [ETCD-62] [ETCD-65].
  */
 import { StateError } from '../../../errors.ts';
-import type { Head, StoredRow } from '../../engine.ts';
+import type { Head, StoredRow, TableFormats } from '../../engine.ts';
 import type { EtcdClient } from '../client/client.ts';
 import { toStateError } from '../client/failures.ts';
 import { modRevisionEquals, put, readKey, type TxnOperation, valueEquals } from '../client/requests.ts';
-import { decodePosition, encodeHead } from '../head-record.ts';
+import { decodePosition, encodeHead, withRowFormats } from '../head-record.ts';
 import type { Keys } from '../keys.ts';
 import { FIRST_INDEX, IMPORT_TRANSACTIONS_MAX } from '../limits.ts';
 
@@ -16,6 +16,8 @@ export interface ImportOptions {
   readonly keys: Keys;
   /** The unique name of the new generation. */
   readonly generation: string;
+  /** The newest formats that rows of an export can have. */
+  readonly formats: TableFormats;
   readonly operationsMax: number;
   readonly bytesMax: number;
 }
@@ -26,14 +28,15 @@ export async function importRows(
   pages: AsyncIterable<readonly StoredRow[]>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, keys, generation } = options;
+  const { client, keys, generation, formats } = options;
   try {
     const { kv } = await readKey(client, keys.head, signal);
     if (kv === undefined) throw new StateError('corrupt', 'the head record is gone from etcd');
     const base = decodePosition(kv);
     if (base.record.index !== FIRST_INDEX) throw notEmptyError();
     await putAll(options, pages, signal);
-    const next = encodeHead({ ...base.record, ...head, generation, by: `import/${generation}` });
+    const record = withRowFormats({ ...base.record, ...head, generation, by: `import/${generation}` }, formats);
+    const next = encodeHead(record);
     const transaction = {
       compare: [modRevisionEquals(keys.head, base.modRevision), valueEquals(keys.head, base.encoded)],
       success: [put(keys.head, next)],

@@ -1,36 +1,68 @@
-import type { Follower, LiveNode } from '../../engine.ts';
-import type { KeyValue } from '../client/gen/etcd_pb.ts';
-import { decodeUtf8, type ParsedKey } from '../keys.ts';
+import type { Follower, LiveNode, NodeIdentity, TableFormats } from '../../engine.ts';
+import type { NodeKeys } from '../follow/load.ts';
+import { decodeUtf8 } from '../keys.ts';
 
 /** The value of a `nodes/<name>` key. */
 export interface NodeRecord {
   readonly incarnation: string;
-  readonly formats: Readonly<Record<string, number>>;
+  /** The newest row formats that the node reads. */
+  readonly formats: TableFormats;
   /** The time at which the node joined, in ISO 8601. Only messages use it. */
   readonly since: string;
 }
 
-/** The live nodes and the status rows of the other nodes. Reports changes of them to the follower. */
+/**
+ * The live nodes, the status rows of the other nodes, and the row formats that all nodes read. Reports changes of them to
+ * the follower.
+ */
 export interface LiveNodes {
   observeNode(name: string, value: string | null): void;
+  observeFormats(name: string, value: string | null): void;
+  /** Sets the row formats that the head names [ETCD-90]. */
+  setStoredFormats(formats: TableFormats | undefined): void;
   observeStatus(node: string, slot: string, value: string | null): void;
   /** Replaces everything with the keys of one revision, and reports the differences. */
-  reset(nodes: readonly [ParsedKey, KeyValue][], statuses: readonly [ParsedKey, KeyValue][]): void;
+  reset(nodes: NodeKeys['nodes'], formats: NodeKeys['formats'], statuses: NodeKeys['statuses']): void;
   /** Reports the live nodes if they changed. Called when this node lost its lease or joined again. */
   refresh(): void;
 }
 
 /** @param incarnation this node's incarnation, undefined while its lease is lost */
-export function createLiveNodes(self: string, incarnation: () => string | undefined, follower: Follower): LiveNodes {
-  let nodes = new Map<string, LiveNode>();
+export function createLiveNodes(
+  self: NodeIdentity,
+  incarnation: () => string | undefined,
+  follower: Follower,
+): LiveNodes {
+  let nodes = new Map<string, NodeRecord>();
+  /** The formats of every node that is live or may return [ETCD-89]. */
+  let formatsByNode = new Map<string, TableFormats>();
+  let storedFormats: TableFormats | undefined;
+  let lastReportedFormats = '';
   const statuses = new Map<string, { node: string; slot: string; value: string }>();
   let lastReported = '';
 
   /** This node counts as live only while it holds the lease that its key belongs to [ETCD-72]. */
   const list = (): readonly LiveNode[] =>
-    [...nodes.values()].filter((node) => node.name !== self || node.incarnation === incarnation());
+    [...nodes]
+      .map(([name, record]) => ({ name, incarnation: record.incarnation }))
+      .filter((node) => node.name !== self.node || node.incarnation === incarnation());
+
+  /** Reports the newest formats that every node reads, and never older ones than the store contains. */
+  const refreshFormats = (): void => {
+    const readers = [...nodes.values()].map(({ formats }) => formats);
+    for (const [name, formats] of formatsByNode) if (!nodes.has(name)) readers.push(formats);
+    const readable = Object.entries(self.formats).map(([table, own]): [string, number] => {
+      const newest = Math.min(own, ...readers.map((formats) => formats[table] ?? own));
+      return [table, Math.max(newest, storedFormats?.[table] ?? 1)];
+    });
+    const encoded = JSON.stringify(readable);
+    if (encoded === lastReportedFormats) return;
+    lastReportedFormats = encoded;
+    follower.onFormats(Object.fromEntries(readable));
+  };
 
   const refresh = (): void => {
+    refreshFormats();
     const current = list();
     const encoded = JSON.stringify(current);
     if (encoded === lastReported) return;
@@ -39,7 +71,7 @@ export function createLiveNodes(self: string, incarnation: () => string | undefi
   };
 
   const observeStatus = (node: string, slot: string, value: string | null): void => {
-    if (node === self) return;
+    if (node === self.node) return;
     const id = `${node}/${slot}`;
     if ((statuses.get(id)?.value ?? null) === value) return;
     if (value === null) statuses.delete(id);
@@ -52,13 +84,27 @@ export function createLiveNodes(self: string, incarnation: () => string | undefi
     observeStatus,
     observeNode(name, value) {
       if (value === null) nodes.delete(name);
-      else nodes.set(name, toLiveNode(name, value));
+      else nodes.set(name, parseNode(value));
       refresh();
     },
-    reset(nextNodes, nextStatuses) {
+    observeFormats(name, value) {
+      if (value === null) formatsByNode.delete(name);
+      else formatsByNode.set(name, parseNode(value).formats);
+      refreshFormats();
+    },
+    setStoredFormats(formats) {
+      if (formats === storedFormats) return;
+      storedFormats = formats;
+      refreshFormats();
+    },
+    reset(nextNodes, nextFormats, nextStatuses) {
       nodes = new Map();
       for (const [key, kv] of nextNodes) {
-        if (key.kind === 'node') nodes.set(key.name, toLiveNode(key.name, decodeUtf8(kv.value)));
+        if (key.kind === 'node') nodes.set(key.name, parseNode(decodeUtf8(kv.value)));
+      }
+      formatsByNode = new Map();
+      for (const [key, kv] of nextFormats) {
+        if (key.kind === 'formats') formatsByNode.set(key.name, parseNode(decodeUtf8(kv.value)).formats);
       }
       refresh();
       const gone = new Set(statuses.keys());
@@ -75,17 +121,13 @@ export function createLiveNodes(self: string, incarnation: () => string | undefi
   };
 }
 
-/** Decodes the value of a node's key. An unreadable value is a live node with unknown formats [ETCD-75]. */
+/** Decodes the value of a key of a node. An unreadable value is a live node with unknown formats [ETCD-75]. */
 export function parseNode(value: string): NodeRecord {
   try {
-    const { incarnation = '', formats = {}, since = '' }: Partial<NodeRecord> = JSON.parse(value);
-    return { incarnation, formats, since };
+    const { incarnation = '', formats, since = '' }: Partial<NodeRecord> = JSON.parse(value);
+    const known = Object.entries(formats ?? {}).filter(([, format]) => Number.isSafeInteger(format));
+    return { incarnation, formats: Object.fromEntries(known), since };
   } catch {
     return { incarnation: '', formats: {}, since: '' };
   }
-}
-
-function toLiveNode(name: string, value: string): LiveNode {
-  const { incarnation, formats } = parseNode(value);
-  return { name, incarnation, formats };
 }

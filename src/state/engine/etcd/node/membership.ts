@@ -9,11 +9,12 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { type Clock, sleep } from '../../../clock/clock.ts';
 import { withDeadline } from '../../../clock/deadline.ts';
 import { isStateError, StateError } from '../../../errors.ts';
+import type { TableFormats } from '../../engine.ts';
 import type { EtcdClient } from '../client/client.ts';
 import { failureKind, toStateError } from '../client/failures.ts';
 import type { KeyValue } from '../client/gen/etcd_pb.ts';
 import type { Log } from '../client/options.ts';
-import { get, modRevisionEquals, put, rangeResult, readKey } from '../client/requests.ts';
+import { get, modRevisionEquals, put, rangeResult, readKey, remove, valueEquals } from '../client/requests.ts';
 import type { NodeLease, NodeLeases } from '../commit/commit.ts';
 import { decodeUtf8, type Keys } from '../keys.ts';
 import { CLOSE_TIMEOUT_MS, JOIN_GRACE_MS, RETRY_PAUSE_MS_MAX } from '../limits.ts';
@@ -22,7 +23,7 @@ import { type NodeRecord, parseNode } from './live-nodes.ts';
 export interface Membership extends NodeLeases {
   /** Joins the cluster and then keeps the lease alive. @throws StateError `name-taken`, `unavailable` */
   start(signal: AbortSignal): Promise<void>;
-  /** Revokes the lease if etcd answers within 1 s; otherwise the lease expires [ETCD-76]. */
+  /** Leaves the cluster if etcd answers within 1 s; otherwise the lease and the formats expire [ETCD-76] [ETCD-89]. */
   close(): Promise<void>;
 }
 
@@ -33,7 +34,7 @@ export interface MembershipOptions {
   readonly log: Log;
   readonly id: () => string;
   readonly node: string;
-  readonly formats: Readonly<Record<string, number>>;
+  readonly formats: TableFormats;
   readonly leaseMs: number;
   /** Called when the lease is lost, and when the node has joined again. */
   readonly onChange: () => void;
@@ -44,6 +45,8 @@ export interface MembershipOptions {
 /** A lease that counts as lost from the monotonic time `lostAt`, which every keep-alive moves. */
 interface HeldLease extends NodeLease {
   readonly ttlMs: number;
+  /** The value of the keys of this node. */
+  readonly record: string;
   lostAt: number;
 }
 
@@ -124,9 +127,9 @@ export function createMembership(options: MembershipOptions): Membership {
     async close() {
       closed.abort(new Error('the engine is closed'));
       await running;
-      const lease = live();
+      const lease = held;
       held = undefined;
-      if (lease !== undefined) await revoke(client, lease);
+      if (lease !== undefined) await leave(options, lease);
     },
   };
 }
@@ -166,10 +169,15 @@ async function tryJoin(
   try {
     const request = { TTL: BigInt(Math.ceil(leaseMs / 1000)) };
     const grant = await client.retry((endpoint, call) => endpoint.lease.leaseGrant(request, call), signal);
-    const record: NodeRecord = { incarnation, formats, since: new Date(clock.now()).toISOString() };
+    const nodeRecord: NodeRecord = { incarnation, formats, since: new Date(clock.now()).toISOString() };
+    const record = JSON.stringify(nodeRecord);
     const transaction = {
       compare: [modRevisionEquals(keys.node(node), holderRevision)],
-      success: [put(keys.node(node), JSON.stringify(record), grant.ID), put(keys.writer(incarnation), '0')],
+      success: [
+        put(keys.node(node), record, grant.ID),
+        put(keys.nodeFormats(node), record),
+        put(keys.writer(incarnation), '0'),
+      ],
       failure: [get(keys.node(node))],
     };
     const answer = await client.retry((endpoint, call) => endpoint.kv.txn(transaction, call), signal);
@@ -179,7 +187,7 @@ async function tryJoin(
       answer.succeeded || (holder !== undefined && parseNode(decodeUtf8(holder.value)).incarnation === incarnation);
     if (!joined) return undefined;
     const ttlMs = Number(grant.TTL) * 1000;
-    return { incarnation, lease: grant.ID, ttlMs, lostAt: lostAt(sentAt, ttlMs) };
+    return { incarnation, lease: grant.ID, ttlMs, record, lostAt: lostAt(sentAt, ttlMs) };
   } catch (error) {
     if (failureKind(error) === 'lease-gone') return undefined;
     throw toStateError(error);
@@ -225,12 +233,18 @@ async function* keepOpen<T>(request: T, end: Promise<void>): AsyncGenerator<T> {
   await end;
 }
 
-async function revoke(client: EtcdClient, { lease }: NodeLease): Promise<void> {
+/** Removes this node's formats, unless another server has taken the name, and revokes the lease. */
+async function leave({ client, keys, clock, node }: MembershipOptions, { lease, record }: HeldLease): Promise<void> {
   const never = new AbortController().signal;
+  const formats = keys.nodeFormats(node);
+  const transaction = { compare: [valueEquals(formats, record)], success: [remove(formats)] };
+  const endsAt = clock.monotonic() + CLOSE_TIMEOUT_MS;
   try {
-    await client.attempt((endpoint, call) => endpoint.lease.leaseRevoke({ ID: lease }, call), never, CLOSE_TIMEOUT_MS);
+    await client.attempt((endpoint, call) => endpoint.kv.txn(transaction, call), never, CLOSE_TIMEOUT_MS);
+    const leftMs = Math.max(1, endsAt - clock.monotonic());
+    await client.attempt((endpoint, call) => endpoint.lease.leaseRevoke({ ID: lease }, call), never, leftMs);
   } catch {
-    // The lease expires by itself.
+    // The lease expires by itself, and housekeeping removes the formats.
   }
 }
 

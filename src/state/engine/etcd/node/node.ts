@@ -32,8 +32,8 @@ import {
 } from '../limits.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { importRows } from './import.ts';
-import { createLeasedKeysView, type LeasedKeysView } from './leased-keys.ts';
 import { createMembership, type Membership } from './membership.ts';
+import { createNodeKeysView, type NodeKeysView } from './node-keys.ts';
 import { createSizeCompaction } from './size-compaction.ts';
 import { readSize, toStoreSpace } from './space.ts';
 import { createStatusPublisher, type StatusPublisher } from './status.ts';
@@ -60,18 +60,21 @@ export interface EtcdNode extends Pick<Engine, 'load' | 'head' | 'scan' | 'impor
 export function createNode(nodeOptions: NodeOptions): EtcdNode {
   const { options, client, keys, identity, follower, limits } = nodeOptions;
   const { clock, log } = options;
+  const { formats } = identity;
   let watch: RunningWatch | undefined;
   let cancelRestart: (() => void) | undefined;
 
-  const view: LeasedKeysView = createLeasedKeysView(
-    identity.node,
-    () => membership.live()?.incarnation,
+  const view: NodeKeysView = createNodeKeysView(identity, () => membership.live()?.incarnation, follower, clock);
+  const tracker: CommitTracker = createCommitTracker({
+    keys,
     follower,
-    clock,
-  );
-  const tracker: CommitTracker = createCommitTracker(keys, follower, view.observe, () => watch?.stop());
+    formats,
+    onNodeKey: view.observe,
+    onHead: (record) => view.liveNodes.setStoredFormats(record.formats),
+    stop: () => watch?.stop(),
+  });
   const head = async (signal: AbortSignal): Promise<Head> => {
-    const { record, modRevision } = await withStateErrors(() => readHead({ client, keys, tracker }, signal));
+    const { record, modRevision } = await withStateErrors(() => readHead({ client, keys, tracker, formats }, signal));
     onBehind(modRevision);
     return toHead(record);
   };
@@ -98,7 +101,7 @@ export function createNode(nodeOptions: NodeOptions): EtcdNode {
     log,
     id: options.id,
     node: identity.node,
-    formats: identity.formats,
+    formats,
     leaseMs: options.leaseMs,
     onChange() {
       if (membership.live() !== undefined) status.putAllAgain();
@@ -154,21 +157,22 @@ export function createNode(nodeOptions: NodeOptions): EtcdNode {
       watch?.stop();
       for (;;) {
         const pinned = await withStateErrors(() =>
-          pinRevision(client, keys, floor, tracker.hasDiverged(), options.id, signal),
+          pinRevision(client, keys, formats, floor, tracker.hasDiverged(), options.id, signal),
         );
-        const leased = await withStateErrors(() => loadAtRevision(client, keys, pinned, page, signal));
-        if (leased === undefined) {
+        const nodeKeys = await withStateErrors(() => loadAtRevision(client, keys, pinned, page, signal));
+        if (nodeKeys === undefined) {
           restart();
           continue;
         }
         tracker.start(pinned.position);
-        view.reset(leased);
+        view.reset(nodeKeys);
         watch = startFollowing(pinned.revision + 1n);
         return toHead(pinned.position.record);
       }
     },
     scan: (table, range, signal) => withStateErrors(() => scan(nodeOptions, tracker, table, range, signal)),
-    import: (to, pages, signal) => importRows({ client, keys, generation: options.id(), ...limits }, to, pages, signal),
+    import: (to, pages, signal) =>
+      importRows({ client, keys, generation: options.id(), formats, ...limits }, to, pages, signal),
     space: (signal) =>
       withStateErrors(async () => {
         const size = await readSize(client, options.quotaBytes, signal);
@@ -198,13 +202,13 @@ export function createNode(nodeOptions: NodeOptions): EtcdNode {
 }
 
 async function scan(
-  { client, keys }: NodeOptions,
+  { client, keys, identity: { formats } }: NodeOptions,
   tracker: CommitTracker,
   table: string,
   { from, to, limit, reverse = false }: ScanRange,
   signal: AbortSignal,
 ): Promise<readonly StoredRow[]> {
-  const { record } = tracker.lastPosition() ?? (await readHead({ client, keys, tracker }, signal));
+  const { record } = tracker.lastPosition() ?? (await readHead({ client, keys, tracker, formats }, signal));
   const request = {
     ...keys.tableRange(record.generation, table, from, to),
     limit: BigInt(limit),
