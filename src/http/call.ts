@@ -29,7 +29,7 @@ export interface Admitted {
   readonly secretHash: string | undefined;
 }
 
-/** The caller whose share of the budget of bodies a body uses, or the answer to a large body of an unknown caller. */
+/** The caller whose share of the budget of bodies a body uses, or the answer to a large body that is refused unread. */
 export type BodyOwner =
   | { readonly caller: string; readonly isOperator: boolean }
   | { readonly caller: undefined; readonly refusal: ServiceError };
@@ -38,7 +38,7 @@ export type BodyOwner =
 export interface Admission {
   /** Counts a request against the rates of the service. @throws ServiceError `rate-limited` */
   admit(call: Call): Admitted;
-  /** Finds the caller of a request that has a body. */
+  /** Finds the caller of a request that has a body, and decides by the headers whether to read a large one. */
   bodyOwner(call: Call): BodyOwner;
   /**
    * Checks a request that no endpoint serves. `pathIsServed`: endpoints have the path, with other methods.
@@ -55,6 +55,8 @@ export interface Route {
   readonly path: string;
   /** The names of the query parameters that the endpoint declares. */
   readonly query: readonly string[];
+  /** The media type of the body, if the endpoint declares another one than its service. */
+  readonly bodyType: string | undefined;
   readonly renderError: ErrorRenderer;
   /** Absent for paths of no service, such as `/metrics`. */
   readonly admission: Admission | undefined;

@@ -17,6 +17,7 @@ const ERRORS = {
   conflict: { status: 409, meaning: 'The request conflicts with the current state' },
   'precondition-failed': { status: 412, meaning: 'A condition of the request does not hold' },
   'too-large': { status: 413, meaning: 'The body, or one write, exceeds the limit that the message names' },
+  'unsupported-media-type': { status: 415, meaning: 'The body is not of the media type of team access' },
   'headers-too-large': { status: 431, meaning: 'The request headers exceed their limit' },
   'rate-limited': { status: 429, meaning: 'The caller has reached the limit that the message names' },
   internal: { status: 500, meaning: 'The server has a defect; the log has the cause under the request ID' },

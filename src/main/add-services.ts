@@ -138,7 +138,7 @@ export async function addServices(context: ServerContext, version: string): Prom
       startTeamAccess({ state, clock, log, settings: context.live, organizationsPerUser, terraform }),
     );
     server.admitWith('/api/v2/', teamAccess.admission);
-    metrics.addBudget(teamAccess.rateLimit);
+    for (const budget of teamAccess.budgets) metrics.addBudget(budget);
     for (const endpoint of teamAccess.endpoints) server.add(endpoint);
     server.add(teamAccess.checked(openApiEndpoint(server.endpoints, teamAccessApi(version))));
   }

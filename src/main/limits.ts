@@ -69,9 +69,9 @@ export const INDEX_FLOOR_MS = 1_000;
 
 /** Largest part of the row limit that one organization, or all organizations that one user created, may have. */
 export const HOLDER_SHARE_MAX = 0.5;
+/** The same for a partition. A state may have one partition only, and the rest is for team access. */
+export const PARTITION_SHARE_MAX = 0.9;
 /** Pause after which a caller can write again at most: the burst of `limits.write-rate`, in seconds of that rate. */
 export const WRITE_BURST_SECONDS = 60;
-/** Estimated memory of a row of common size, by which the memory limits the rows of an organization or a user. */
-export const COMMON_ROW_BYTES = 1_024;
 /** Part of a row quota from which on a holder is listed by name in the restricted metrics. */
 export const CROWDED_SHARE = 0.8;

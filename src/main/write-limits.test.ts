@@ -6,22 +6,22 @@ import { addCrowdedHolders, rowQuotas } from './write-limits.ts';
 
 const limits = { rowsPerOrganization: 500, rowsPerUser: 600, rowsPerPartition: 900, writeRate: 'off' } as const;
 
-test('organizations and users get at most half of the rows that fit, and partitions their setting [SRV-112]', () => {
+test('organizations and users get at most half of the rows that fit, and partitions nine tenths [SRV-112]', () => {
   const maxima = (rowsMax: number, rowBytesMax: number) =>
     rowQuotas(limits, rowsMax, rowBytesMax).map((quota) => [quota.kind, quota.rowsMax, quota.setting]);
-  assert.deepEqual(maxima(2_000, 2_000 * 1_024), [
+  assert.deepEqual(maxima(2_000, 2_000 * 2_048), [
     ['organization', 500, 'limits.rows-per-organization'],
     ['user', 600, 'limits.rows-per-user'],
     ['partition', 900, 'limits.rows-per-partition'],
   ]);
   for (const [rows, bytes] of [
     [800, Number.POSITIVE_INFINITY],
-    [2_000, 800 * 1_024],
+    [2_000, 800 * 2_048],
   ] as const) {
     assert.deepEqual(maxima(rows, bytes), [
-      ['organization', 400, 'half of the row limit (limits.rows-per-organization)'],
-      ['user', 400, 'half of the row limit (limits.rows-per-user)'],
-      ['partition', 900, 'limits.rows-per-partition'],
+      ['organization', 400, 'its share of the row limit (limits.rows-per-organization)'],
+      ['user', 400, 'its share of the row limit (limits.rows-per-user)'],
+      ['partition', 720, 'its share of the row limit (limits.rows-per-partition)'],
     ]);
   }
 });

@@ -5,10 +5,11 @@ import type { Config } from '../config.ts';
 import { type Partition, partitions } from '../credentials/partition.ts';
 import { type User, users } from '../credentials/user.ts';
 import type { Clock } from '../state/clock/clock.ts';
+import { COUNTED_ROW_BYTES } from '../state/limits.ts';
 import type { State } from '../state/state.ts';
 import type { RowQuota } from '../state/write/admission.ts';
 import { type Organization, organizations } from '../team-access/tables/organization.ts';
-import { COMMON_ROW_BYTES, CROWDED_SHARE, HOLDER_SHARE_MAX, WRITE_BURST_SECONDS } from './limits.ts';
+import { CROWDED_SHARE, HOLDER_SHARE_MAX, PARTITION_SHARE_MAX, WRITE_BURST_SECONDS } from './limits.ts';
 
 /** The settings that this file reads. */
 export type WriteLimits = Pick<
@@ -22,34 +23,35 @@ export function rowQuotas(
   rowsMax: number,
   rowBytesMax: number,
 ): readonly RowQuota[] {
-  const shareMax = Math.floor(Math.min(rowsMax, rowBytesMax / COMMON_ROW_BYTES) * HOLDER_SHARE_MAX);
+  const rowsThatFit = Math.min(rowsMax, rowBytesMax / COUNTED_ROW_BYTES);
   return [
     {
       table: organizations,
       kind: 'organization',
-      ...atMost(shareMax, rowsPerOrganization, 'limits.rows-per-organization'),
+      ...atMost(rowsThatFit * HOLDER_SHARE_MAX, rowsPerOrganization, 'limits.rows-per-organization'),
       nameOf: (row) => (row as Organization).name,
     },
     {
       table: users,
       kind: 'user',
-      ...atMost(shareMax, rowsPerUser, 'limits.rows-per-user'),
+      ...atMost(rowsThatFit * HOLDER_SHARE_MAX, rowsPerUser, 'limits.rows-per-user'),
       nameOf: (row) => (row as User).username,
       isExempt: (row) => (row as User).siteAdmin,
     },
     {
       table: partitions,
       kind: 'partition',
-      rowsMax: rowsPerPartition,
-      setting: 'limits.rows-per-partition',
+      ...atMost(rowsThatFit * PARTITION_SHARE_MAX, rowsPerPartition, 'limits.rows-per-partition'),
       nameOf: (row) => (row as Partition).name,
     },
   ];
 }
 
-/** Any user can create organizations, so they get no more than a share of the state, however small it is. */
-const atMost = (shareMax: number, rowsMax: number, setting: string): Pick<RowQuota, 'rowsMax' | 'setting'> =>
-  rowsMax <= shareMax ? { rowsMax, setting } : { rowsMax: shareMax, setting: `half of the row limit (${setting})` };
+/** One holder gets no more than a share of the state, however small it is. */
+function atMost(shareMax: number, rowsMax: number, setting: string): Pick<RowQuota, 'rowsMax' | 'setting'> {
+  if (rowsMax <= shareMax) return { rowsMax, setting };
+  return { rowsMax: Math.floor(shareMax), setting: `its share of the row limit (${setting})` };
+}
 
 /** Returns the rate of bytes that each caller writes, or `undefined` if `limits.write-rate` is off. */
 export function createWriteRate({ writeRate }: Pick<WriteLimits, 'writeRate'>, clock: Clock): Rate | undefined {

@@ -48,6 +48,8 @@ export const WAKE_SLICE_WAITERS = 128;
 export const LAST_CHANGES_MAX = 100_000;
 /** Changes that a consumer of the change feed may be behind before it is disconnected. */
 export const CHANGE_FEED_BACKLOG_MAX = 10_000;
+/** A row counts toward quotas once for each started part of this size, so that large rows cannot fill the memory. */
+export const COUNTED_ROW_BYTES = 2 * 1024;
 /** Rows decoded or indexed in one turn of the event loop. They take a few milliseconds. */
 export const SLICE_ROWS = 2_000;
 /** Orphaned rows dropped from memory in one turn: each is removed from every index of its table. */

@@ -13,6 +13,7 @@ import { effectiveAccessEndpoints } from './effective-access/endpoints.ts';
 import { createAdmission } from './http/admission.ts';
 import { discoveryEndpoints } from './http/discovery.ts';
 import { createLargeWrites } from './http/large-writes.ts';
+import { createOrganizationQuota } from './http/organization-quota.ts';
 import { createRateLimit, type RateLimitSettings } from './http/rate-limit.ts';
 import { recordTokenUses } from './http/record-token-uses.ts';
 import { servePublic, type TeamAccessService } from './http/request-pipeline.ts';
@@ -45,7 +46,7 @@ export interface StartedTeamAccess extends AsyncDisposable {
   readonly service: TeamAccessService;
   /** For `HttpServer.admitWith`. */
   readonly admission: Admission;
-  readonly rateLimit: Measured;
+  readonly budgets: readonly Measured[];
   /** Adds the check of the query to an endpoint that needs no token. */
   checked(endpoint: OpenEndpoint): Endpoint;
   /** Resolves when all token uses recorded so far are written. */
@@ -60,7 +61,7 @@ export function startTeamAccess(options: TeamAccessOptions): StartedTeamAccess {
   let families: ReadonlySet<string> = new Set();
   const service: TeamAccessService = {
     state,
-    organizationsPerUser,
+    organizationQuota: createOrganizationQuota(organizationsPerUser),
     largeWrites: createLargeWrites(),
     tokenUses,
     terraform,
@@ -87,7 +88,7 @@ export function startTeamAccess(options: TeamAccessOptions): StartedTeamAccess {
   return {
     service,
     admission: createAdmission(state, rateLimit),
-    rateLimit,
+    budgets: [rateLimit, service.organizationQuota],
     endpoints,
     checked: (endpoint) => ({ ...endpoint, handle: (call) => servePublic(service, call, () => endpoint.handle(call)) }),
     usesWritten: () => tokenUses.flushed(),

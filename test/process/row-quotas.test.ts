@@ -93,16 +93,17 @@ describe('the quota of a user', () => {
 });
 
 describe('the quota of a partition', () => {
-  const api = sharedApi({ limits: { rowsPerPartition: 8 } });
+  const api = sharedApi({ limits: { rowsPerPartition: 12 } });
 
   test('refuses one more row with 422, and affects neither other partitions nor operators [SRV-112]', async () => {
     await api().makePartitions('eu', 'us');
     const { SecretID: writer } = await api().makeToken(['services:write@eu', 'services:write@us', 'config:write@eu']);
     for (const node of ['a', 'b', 'c', 'd']) assert.equal((await register(api(), 'eu', node, writer)).status, 200);
-    assert.equal(countOf(api(), partitions, 'eu'), 8);
+    // A service takes more than 2 KiB of memory, so it counts twice.
+    assert.equal(countOf(api(), partitions, 'eu'), 12);
     const refused = await register(api(), 'eu', 'e', writer);
     assert.equal(refused.status, 422);
-    assert.match(refused.text, /^partition "eu" would have 10 rows, and limits\.rows-per-partition is 8: /);
+    assert.match(refused.text, /^partition "eu" would have 15 rows, and limits\.rows-per-partition is 12: /);
     const entry = { Kind: 'service-intentions', Name: 'web', Sources: [{ Name: 'api', Action: 'allow' }] };
     const written = await api().request('PUT', '/v1/config?partition=eu', { body: entry, token: writer });
     assert.equal(written.status, 422);
@@ -117,7 +118,7 @@ describe('the quota of a partition', () => {
       const removed = await api().request('PUT', '/v1/catalog/deregister?partition=eu', { body, token: writer });
       assert.equal(removed.status, 200);
     }
-    assert.equal(countOf(api(), partitions, 'eu'), 6);
+    assert.equal(countOf(api(), partitions, 'eu'), 9);
     assert.equal((await register(api(), 'eu', 'f', writer)).status, 200);
   });
 
@@ -130,21 +131,32 @@ describe('the quota of a partition', () => {
     assert.equal(countOf(api(), partitions, 'again'), 0);
     await api().makePartitions('again');
     assert.equal((await register(api(), 'again', 'n')).status, 200);
-    assert.equal(countOf(api(), partitions, 'again'), 2);
+    assert.equal(countOf(api(), partitions, 'again'), 3);
   });
 });
 
 describe('a full state', () => {
   test('refuses ordinary callers, while operators act and everybody removes [STATE-115]', async () => {
     await using api = await startApi({ limits: { rowsMax: 1_000 } });
-    const { SecretID: writer } = await api.makeToken(['services:write', 'acl:write']);
+    await api.makePartitions('eu');
+    const { SecretID: writer } = await api.makeToken(['services:write', 'services:write@eu', 'acl:write']);
     const owner = await makeUser(api, 'owner');
     await makeOrganization(api, owner.token, 'acme');
     let refused = await register(api, 'default', 'n0', writer);
-    for (let id = 1; refused.status === 200 && id < 1_000; id++) {
-      const body = { Node: 'n0', Address: '10.0.0.1', Service: { ID: `web-${id}`, Service: 'web' } };
-      refused = await api.request('PUT', '/v1/catalog/register', { body, token: writer });
-    }
+    const fill = async (partition: string): Promise<void> => {
+      for (let id = 1; refused.status === 200 && id < 1_000; id++) {
+        const body = { Node: `n${id}`, Address: '10.0.0.1' };
+        refused = await api.request('PUT', `/v1/catalog/register?partition=${partition}`, { body, token: writer });
+      }
+    };
+    await fill('default');
+    assert.equal(refused.status, 422);
+    assert.match(
+      refused.text,
+      /would have 901 rows, and its share of the row limit \(limits\.rows-per-partition\) is 900/,
+    );
+    refused = await register(api, 'eu', 'n0', writer);
+    await fill('eu');
     assert.equal(refused.status, 507);
     assert.match(refused.text, /state\.rows-max is 1000: .*; the last 20 rows are for operators/);
     const team = await addTeam(api, owner.token, 'acme', 'x');

@@ -19,7 +19,6 @@ import {
 import { allowedMethods, type Endpoint } from '../endpoint.ts';
 import { ServiceError } from '../errors.ts';
 import { HEADER_BYTES_MAX, QUOTED_LENGTH_MAX } from '../limits.ts';
-import type { Parameter } from '../parameter.ts';
 import { sendAnswer, sendError } from '../send.ts';
 import { startRequestSpan, withSpan } from '../telemetry/tracing.ts';
 import { createTraffic, type EndpointTraffic } from '../telemetry/traffic.ts';
@@ -78,10 +77,11 @@ export function createRouter(options: RouterOptions): Router {
   const routeTo = (
     { path, traffic: counts }: EndpointTraffic,
     url: string,
-    query: readonly Parameter[] = [],
+    { query = [], bodyType }: Pick<Endpoint, 'query' | 'bodyType'> = {},
   ): Route => ({
     path,
     query: query.map(({ name }) => name),
+    bodyType,
     renderError: Object.entries(errorRenderers).find(([prefix]) => url.startsWith(prefix))?.[1] ?? errorAnswer,
     admission: [...admissions].find(([prefix]) => url.startsWith(prefix))?.[1],
     traffic: counts,
@@ -150,7 +150,7 @@ export function createRouter(options: RouterOptions): Router {
     add(endpoint) {
       const { method, path } = endpoint;
       const counts = { method, path, traffic: createTraffic() };
-      const route = routeTo(counts, path, endpoint.query);
+      const route = routeTo(counts, path, endpoint);
       const limit = options.bodyLimit(endpoint);
       const hasParameters = path.includes('/:');
       endpoints.push(endpoint);

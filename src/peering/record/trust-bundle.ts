@@ -15,4 +15,5 @@ export const trustBundles = defineTable<TrustBundle>()({
   formats: { version: 1 },
   indexes: { peering: { entry: ({ peeringId }) => peeringId } },
   owners: [{ table: peerings, index: 'peering' }],
+  countsToward: [{ table: peerings, key: ({ peeringId }) => peeringId }],
 });

@@ -144,8 +144,8 @@ export class CommittedState {
       changes.push({ table, key, before: indexes.rows.get(key), after });
     }
     const set = (table: AnyTable, key: string, next: Stored<unknown> | undefined): void => {
-      const previous = setRow(table, tables.get(table) as TableIndexes, key, next);
-      rowCounts.replace(table, key, previous, next, find);
+      const replacement = setRow(table, tables.get(table) as TableIndexes, key, next);
+      rowCounts.replace(table, key, replacement, find);
     };
     // In two passes, because one commit may move a unique entry from one row to another.
     for (const { table, key, after } of changes) {
@@ -174,8 +174,7 @@ export class CommittedState {
         cloned.add(table);
         for (const stored of orphans) {
           const key = table.key(stored.row as object);
-          setRow(table, indexes, key, undefined);
-          rowCounts.replace(table, key, stored, undefined, find);
+          rowCounts.replace(table, key, setRow(table, indexes, key, undefined), find);
           this.#addOrphanedKey(table, key);
           changes.push({ table, key, before: stored, after: undefined });
         }

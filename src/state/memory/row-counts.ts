@@ -1,19 +1,25 @@
 /**
  * The number of rows below each holder, such as the rows of an organization. A table declares its holders with
- * `countsToward`. Quotas compare these numbers in every write.
+ * `countsToward`. Quotas compare these numbers in every write. A large row counts as several, because otherwise a holder
+ * could fill the memory with few rows.
  *
  * A count covers a whole subtree: a member counts for its team, and the team with its members for its organization.
  * Counts are derived from the rows in memory, so a load restores them and they cannot drift:
  *
- *     count(holder) = sum over the rows that count toward it of (1 + count(row))
+ *     count(holder) = sum over the rows that count toward it of (units(row) + count(row))
  *
  * A count exists whether or not its holder does. Removing a holder therefore takes its whole subtree from the counts
  * above at once, and dropping its orphans later changes no count above.
  */
 import { nextTurn } from '../clock/next-turn.ts';
-import { SLICE_ROWS } from '../limits.ts';
+import { COUNTED_ROW_BYTES, SLICE_ROWS } from '../limits.ts';
 import type { AnyTable, Schema, Stored } from '../table.ts';
 import { BTree } from './b-tree.ts';
+import { rowBytes } from './row-size.ts';
+import type { RowReplacement } from './table-indexes.ts';
+
+/** Returns how often a row counts: once for each started COUNTED_ROW_BYTES of its estimated memory. */
+export const rowUnits = (bytes: number): number => Math.ceil(bytes / COUNTED_ROW_BYTES);
 
 /** Returns the row of a holder, or `undefined` if it is missing. */
 export type FindHolder = (table: AnyTable, key: string) => Stored<unknown> | undefined;
@@ -66,15 +72,20 @@ export class RowCounts {
   replace(
     table: AnyTable,
     key: string,
-    before: Stored<unknown> | undefined,
-    after: Stored<unknown> | undefined,
+    { previous, next, previousBytes, nextBytes }: RowReplacement,
     find: FindHolder,
     onChange?: (table: AnyTable, key: string, previous: number) => void,
   ): void {
-    if (!changesHolder(table, before, after)) return;
-    const weight = 1 + this.get(table, key);
-    if (before !== undefined) this.#add(holderOf(table, before), -weight, find, onChange);
-    if (after !== undefined) this.#add(holderOf(table, after), weight, find, onChange);
+    if (!changesHolder(table, previous, next)) {
+      const added = rowUnits(nextBytes) - rowUnits(previousBytes);
+      if (next !== undefined && added !== 0) this.#add(holderOf(table, next), added, find, onChange);
+      return;
+    }
+    const below = this.get(table, key);
+    if (previous !== undefined) {
+      this.#add(holderOf(table, previous), -(rowUnits(previousBytes) + below), find, onChange);
+    }
+    if (next !== undefined) this.#add(holderOf(table, next), rowUnits(nextBytes) + below, find, onChange);
   }
 
   #add(
@@ -110,7 +121,8 @@ export async function countRows(
       const holder = holderOf(table, stored);
       if (holder !== undefined) {
         const sum = sums.getOrInsertComputed(holder.table, () => new Map<string, number>());
-        sum.set(holder.key, (sum.get(holder.key) ?? 0) + 1 + (own?.get(key) ?? 0));
+        const units = rowUnits(rowBytes(table, key, stored));
+        sum.set(holder.key, (sum.get(holder.key) ?? 0) + units + (own?.get(key) ?? 0));
       }
       if (++examined % SLICE_ROWS === 0) await nextTurn();
     }
@@ -125,7 +137,12 @@ export async function countRows(
 }
 
 /** Whether the replacement of a row changes any count. */
-export function changesHolder(
+export function changesCounts(table: AnyTable, { previous, next, previousBytes, nextBytes }: RowReplacement): boolean {
+  if (table.countsToward === undefined) return false;
+  return rowUnits(previousBytes) !== rowUnits(nextBytes) || changesHolder(table, previous, next);
+}
+
+function changesHolder(
   { countsToward }: AnyTable,
   before: Stored<unknown> | undefined,
   after: Stored<unknown> | undefined,

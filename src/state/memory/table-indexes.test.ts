@@ -32,7 +32,13 @@ describe('table indexes', () => {
         const rows = new Map<string, Stored<Counter>>();
         for (const { key, value } of changes) {
           const next = value === null ? undefined : counter(key, value);
-          assert.equal(setRow(counters, indexes, key, next), rows.get(key), 'the previous row');
+          const bytesOf = (stored: Stored<Counter> | undefined): number =>
+            stored === undefined ? 0 : rowBytes(counters, key, stored);
+          const previous = rows.get(key);
+          assert.deepEqual(setRow(counters, indexes, key, next), {
+            ...{ previous, next },
+            ...{ previousBytes: bytesOf(previous), nextBytes: bytesOf(next) },
+          });
           if (next === undefined) rows.delete(key);
           else rows.set(key, next);
         }

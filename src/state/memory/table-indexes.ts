@@ -52,17 +52,23 @@ interface EntryMove {
   readonly to: string | undefined;
 }
 
-/** Sets or, with `next: undefined`, deletes the row under `key`. See `replaceRow`. @returns the previous row */
+/** A row and the row that replaced it, with their estimated bytes in the heap. Without a row, they are 0. */
+export interface RowReplacement {
+  readonly previous: Stored<unknown> | undefined;
+  readonly next: Stored<unknown> | undefined;
+  readonly previousBytes: number;
+  readonly nextBytes: number;
+}
+
+/** Sets or, with `next: undefined`, deletes the row under `key`. See `replaceRow`. */
 export function setRow(
   table: AnyTable,
   indexes: TableIndexes,
   key: string,
   next: Stored<unknown> | undefined,
   evict?: (occupant: Stored<unknown>) => boolean,
-): Stored<unknown> | undefined {
-  const previous = indexes.rows.get(key);
-  replaceRow(table, indexes, key, previous, next, evict);
-  return previous;
+): RowReplacement {
+  return replaceRow(table, indexes, key, indexes.rows.get(key), next, evict);
 }
 
 /**
@@ -79,7 +85,7 @@ export function replaceRow(
   previous: Stored<unknown> | undefined,
   next: Stored<unknown> | undefined,
   evict?: (occupant: Stored<unknown>) => boolean,
-): void {
+): RowReplacement {
   const moves = entryMoves(table, indexes, key, previous, next);
   for (const { index, tree, to } of moves) {
     const occupantKey = index.unique && to !== undefined ? tree.get(to) : undefined;
@@ -90,11 +96,14 @@ export function replaceRow(
   }
   if (next === undefined) indexes.rows.delete(key);
   else indexes.rows.set(key, next);
-  indexes.bytes += optionalRowBytes(table, key, next) - optionalRowBytes(table, key, previous);
+  const previousBytes = optionalRowBytes(table, key, previous);
+  const nextBytes = optionalRowBytes(table, key, next);
+  indexes.bytes += nextBytes - previousBytes;
   for (const { tree, from, to } of moves) {
     if (from !== undefined) tree.delete(from);
     if (to !== undefined) tree.set(to, key);
   }
+  return { previous, next, previousBytes, nextBytes };
 }
 
 const optionalRowBytes = (table: AnyTable, key: string, stored: Stored<unknown> | undefined): number =>

@@ -40,6 +40,9 @@ const addTokens = (tx: Transaction, name: string, count: number, from = 0): void
 
 const rowsOf = (state: State, id: string): number => state.snapshot.rowCounts.get(organizations, id);
 
+const rowsByWalking = (state: State, id: string): number | undefined =>
+  countByWalking(state.snapshot)[`counts ${organizations.name}`]?.[id];
+
 /** @param isShared whether two states can use one store */
 export function admissionSuite(name: string, makeStore: MakeStore, runs: number, isShared: boolean): void {
   describe(`limits of writes on ${name}`, { timeout: 120_000 }, () => {
@@ -89,6 +92,31 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
         'exempt',
       ]);
       assert.deepEqual(Object.fromEntries(state.admission.refused), { total: 0, store: 0, organization: 2 });
+    });
+
+    it('counts a row once for each started 2 KiB, so that it cannot grow past a quota [STATE-114]', async () => {
+      await using store = await makeStore();
+      const settings = { quotas: [quotaOf(6)] };
+      const put = (state: State, kibibytes: number): Promise<unknown> =>
+        state.write((tx) => tx.put(tokens, { id: 'large', team: 'team-acme', hash: 'x'.repeat(kibibytes * 1_024) }), {
+          caller: USER,
+        });
+      {
+        await using state = await openState(store.engine(), settings);
+        await state.write((tx) => addTokens(tx, 'acme', 1));
+        await put(state, 1);
+        assert.equal(rowsOf(state, 'acme'), 3);
+        await put(state, 5);
+        assert.equal(rowsOf(state, 'acme'), rowsByWalking(state, 'acme'));
+        await assert.rejects(put(state, 50), { code: 'quota' });
+        assert.equal(rowsOf(state, 'acme'), rowsByWalking(state, 'acme'));
+      }
+      await using state = await openState(store.engine(), settings);
+      const loaded = rowsOf(state, 'acme');
+      assert.ok(loaded > 3, `${loaded}`);
+      assert.equal(loaded, rowsByWalking(state, 'acme'));
+      await put(state, 1);
+      assert.equal(rowsOf(state, 'acme'), 3);
     });
 
     it('opens above a quota, and then refuses only additions [STATE-116]', async () => {

@@ -7,8 +7,8 @@
 
 import type { Operation, TableFormats } from '../engine/engine.ts';
 import { encodeRow } from '../memory/codec.ts';
-import { changesHolder, type FindHolder, type RowCounts } from '../memory/row-counts.ts';
-import { cloneTableIndexes, replaceRow, type TableIndexes } from '../memory/table-indexes.ts';
+import { changesCounts, type FindHolder, type RowCounts } from '../memory/row-counts.ts';
+import { cloneTableIndexes, type RowReplacement, replaceRow, type TableIndexes } from '../memory/table-indexes.ts';
 import type { RowChange } from '../row-change.ts';
 import { type AnyTable, type Schema, SEPARATOR, type Stored } from '../table.ts';
 
@@ -128,9 +128,9 @@ export class BatchChanges {
   ): void {
     if (after !== undefined) checkKey(table, key);
     const indexes = this.#writable(table);
-    replaceRow(table, indexes, key, previous, after, evict);
+    const replacement = replaceRow(table, indexes, key, previous, after, evict);
     this.#rowsAdded += rowsAdded(previous, after);
-    this.#count(table, key, previous, after);
+    this.#count(table, key, replacement);
     this.#record(table, key, previous, after, indexes);
   }
 
@@ -187,16 +187,11 @@ export class BatchChanges {
     };
   }
 
-  #count(
-    table: AnyTable,
-    key: string,
-    previous: Stored<unknown> | undefined,
-    after: Stored<unknown> | undefined,
-  ): void {
-    if (!changesHolder(table, previous, after)) return;
+  #count(table: AnyTable, key: string, replacement: RowReplacement): void {
+    if (!changesCounts(table, replacement)) return;
     this.#countsCopy ??= this.#base.rowCounts.clone();
     const find: FindHolder = (holders, holder) => this.tableIndexes(holders).rows.get(holder);
-    this.#countsCopy.replace(table, key, previous, after, find, (holders, holder, count) => {
+    this.#countsCopy.replace(table, key, replacement, find, (holders, holder, count) => {
       const earlier = this.#earlierCounts.getOrInsertComputed(holders, () => new Map<string, number>());
       if (!earlier.has(holder)) earlier.set(holder, count);
     });

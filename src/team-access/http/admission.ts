@@ -5,6 +5,7 @@ import { ServiceError } from '../../http/errors.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { State } from '../../state/state.ts';
 import { type Caller, callerId, findCaller, presentedTokenHash } from '../authorization/caller.ts';
+import { contentTypeError, isMediaType, JSON_API_MEDIA_TYPE } from '../jsonapi/media-type.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
 import { teams } from '../tables/team.ts';
 import type { RateCounter, RateLimit } from './rate-limit.ts';
@@ -18,9 +19,13 @@ export function createAdmission(state: State, rateLimit: RateLimit): Admission {
       const { snapshot } = state;
       return { headers: rateLimit.count(countersOf(snapshot, callerOf(secretHash), call)), secretHash };
     },
-    bodyOwner({ admitted }): BodyOwner {
+    bodyOwner({ admitted, request, route }): BodyOwner {
       const caller = callerOf(admitted?.secretHash);
       if (caller === undefined) return { caller: undefined, refusal: unauthorized() };
+      const wanted = route.bodyType ?? JSON_API_MEDIA_TYPE;
+      if (!isMediaType(request.headers['content-type'], wanted)) {
+        return { caller: undefined, refusal: new ServiceError('unsupported-media-type', contentTypeError(wanted)) };
+      }
       return { caller: callerId(caller), isOperator: caller.kind === 'user' && caller.siteAdmin };
     },
   };

@@ -28,6 +28,7 @@ import { LARGE_BODY_BYTES } from '../limits.ts';
 import { organizations } from '../tables/organization.ts';
 import { teams } from '../tables/team.ts';
 import type { LargeWrites } from './large-writes.ts';
+import type { OrganizationQuota } from './organization-quota.ts';
 import type { TokenUses } from './record-token-uses.ts';
 
 /** The dependencies of all endpoints. */
@@ -38,8 +39,7 @@ export interface TeamAccessService {
   /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
   readonly clock: Clock;
-  /** `limits.organizations-per-user`. */
-  readonly organizationsPerUser: number;
+  readonly organizationQuota: OrganizationQuota;
   /** Whether parameters of this family select data, so that an endpoint that does not know them refuses them. */
   readonly isSelecting: (family: string) => boolean;
 }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { sharedApi } from '../../../test/support/process/api.ts';
 import { errorsOf, request, resource } from '../../../test/support/team-access/team-access.ts';
@@ -54,6 +56,21 @@ describe('content negotiation', () => {
     });
     assert.equal(bare.status, 404);
     assert.equal((await declaring('text/plain', 'DELETE', '/organizations/nowhere')).status, 415);
+  });
+  test('is checked before a large body is read [TEAM-19]', async () => {
+    const statusOf = async (path: string, contentType: string, token: string): Promise<string> => {
+      const { hostname, port } = new URL(api().address);
+      const socket = connect({ host: hostname, port: Number(port) });
+      const head = [`POST /api/v2${path} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${token}`];
+      socket.write([...head, `Content-Type: ${contentType}`, 'Content-Length: 500000', '', '{'].join('\r\n'));
+      const [data] = (await once(socket, 'data')) as [Buffer];
+      socket.destroy();
+      return data.toString().split(' ', 2)[1] ?? '';
+    };
+    const { adminToken } = api();
+    assert.equal(await statusOf('/organizations', 'application/json', adminToken), '415');
+    assert.equal(await statusOf('/operations', 'application/vnd.api+json', adminToken), '415');
+    assert.equal(await statusOf('/organizations', 'application/json', 'unknown'), '401');
   });
   test('follows authentication and precedes the check of the body', async () => {
     const headers = { 'content-type': 'text/plain' };

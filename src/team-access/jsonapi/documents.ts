@@ -7,8 +7,7 @@ import { stringifyInSlices } from '../../http/json/sliced-json.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import type { Steps } from '../../state/clock/slices.ts';
 import { JsonApiError } from './errors.ts';
-
-export const JSON_API_MEDIA_TYPE = 'application/vnd.api+json';
+import { contentTypeError, isMediaType, JSON_API_MEDIA_TYPE } from './media-type.ts';
 
 export const JSON_API_CONTENT_TYPE = `${JSON_API_MEDIA_TYPE}; charset=utf-8`;
 
@@ -29,14 +28,14 @@ export function checkAccept({ request: { headers } }: Call, mediaType = JSON_API
 }
 
 /**
- * Rejects a write whose `Content-Type` is not JSON:API. A `DELETE` without a body needs none ([TEAM-19]).
+ * Rejects a write whose `Content-Type` is not that of its endpoint. A `DELETE` without a body needs none ([TEAM-19]).
  * @throws JsonApiError `invalid-content-type`
  */
-export function checkContentType({ request, body }: Call): void {
+export function checkContentType({ request, route, body }: Call): void {
   if (request.method === 'DELETE' && body.length === 0) return;
-  const declared = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-  if (declared === JSON_API_MEDIA_TYPE) return;
-  throw new JsonApiError([{ code: 'invalid-content-type', detail: `content-type must be ${JSON_API_MEDIA_TYPE}` }]);
+  const wanted = route.bodyType ?? JSON_API_MEDIA_TYPE;
+  if (isMediaType(request.headers['content-type'], wanted)) return;
+  throw new JsonApiError([{ code: 'invalid-content-type', detail: contentTypeError(wanted) }]);
 }
 
 export interface Resource {

@@ -62,6 +62,7 @@ const TITLES: Readonly<Record<ServiceErrorCode, string>> = {
   conflict: 'conflict',
   'precondition-failed': 'precondition failed',
   'too-large': 'payload too large',
+  'unsupported-media-type': 'invalid content type',
   'headers-too-large': 'request header fields too large',
   'rate-limited': 'too many requests',
   internal: 'internal error',

@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import { newId } from '../../credentials/ids-and-secrets.ts';
-import { users } from '../../credentials/user.ts';
 import type { Call } from '../../http/call.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
@@ -11,6 +10,7 @@ import { type CallerRole, callerRole, roleWithTeams } from '../authorization/cal
 import { organizationByName, roleInOrganization } from '../authorization/find-visible.ts';
 import { canUpdateOrganization } from '../authorization/permissions.ts';
 import { organizationDocument, organizationSettings } from '../documents/organization-to-json.ts';
+import type { OrganizationQuota } from '../http/organization-quota.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
 import { ifMatch } from '../jsonapi/documents.ts';
 import { attributeError, type ErrorObject, JsonApiError, notFound, throwErrors } from '../jsonapi/errors.ts';
@@ -55,20 +55,19 @@ export const changedOrganizationSchema = bodySchema('organizations', { attribute
 /**
  * Creates an organization with its `owners` team and default project [AUTHZ-53]. The caller becomes its owner. Returns
  * the caller's role.
- * @param organizationsMax `limits.organizations-per-user`
  * @throws JsonApiError `not-found` for team and organization tokens, `invalid-attribute`
  */
 export function createOrganization(
   { tx, caller, origin }: WriteContext,
   attributes: RawAttributes,
-  organizationsMax: number,
+  quota: OrganizationQuota,
 ): CallerRole {
   if (caller.kind !== 'user') throw notFound();
   const body = readOrganizationBody(attributes, true);
   const { name = '', email = '', plan = 'standard', settings } = body;
   if (body.plan !== undefined && !caller.siteAdmin) throw notFound();
   if (tx.find(organizations, 'name', normalizeName(name)) !== undefined) throw new JsonApiError([nameTakenError()]);
-  checkOrganizationQuota(tx, caller.userId, organizationsMax);
+  quota.check(tx, caller.userId);
   if (!acceptsUserTokens({ settings })) checkOwnerToken(tx, { id: '', ownersTeamId: '' });
   const createTime = new Date(tx.now).toISOString();
   const id = tx.memoizeAcrossRetries(() => newId('org'));
@@ -106,18 +105,6 @@ export function createOrganization(
   const role = callerRole(tx, caller, id);
   if (role === undefined) throw new TypeError('the creator of the organization has no role in it');
   return role;
-}
-
-/**
- * Rejects an organization over the quota of its creator [AUTHZ-54]. Organizations that the user has left still count,
- * because otherwise a user could avoid the quota by leaving. Site administrators have no quota.
- * @throws JsonApiError `invalid-attribute`
- */
-function checkOrganizationQuota(reader: Reader, userId: string, limit: number): void {
-  if (reader.get(users, userId)?.row.siteAdmin) return;
-  if (reader.list(organizations, 'maker', userId, { limit }).length < limit) return;
-  const detail = `you have created ${limit} organizations, which is limits.organizations-per-user: delete one of them first`;
-  throw new JsonApiError([{ code: 'invalid-attribute', detail }]);
 }
 
 /**

@@ -52,7 +52,7 @@ export function organizationEndpoints(service: TeamAccessService): Endpoint[] {
           change: (context, { attributes }) =>
             documentAnswer(
               call,
-              organizationDocument(createOrganization(context, attributes, service.organizationsPerUser)),
+              organizationDocument(createOrganization(context, attributes, service.organizationQuota)),
               201,
             ),
         }),

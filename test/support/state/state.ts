@@ -4,6 +4,8 @@ import type { Rate } from '../../../src/budget/rate.ts';
 import { type Clock, systemClock } from '../../../src/state/clock/clock.ts';
 import type { Engine } from '../../../src/state/engine/engine.ts';
 import { type MemoryCapacity, UNLIMITED_MEMORY } from '../../../src/state/memory/memory-capacity.ts';
+import { rowUnits } from '../../../src/state/memory/row-counts.ts';
+import { rowBytes } from '../../../src/state/memory/row-size.ts';
 import type { Snapshot } from '../../../src/state/memory/snapshot.ts';
 import { State } from '../../../src/state/state.ts';
 import type { AnyTable, Schema, Stored } from '../../../src/state/table.ts';
@@ -52,11 +54,11 @@ export function countByWalking({ tables }: Snapshot): Record<string, Record<stri
   const counts: Record<string, Record<string, number>> = {};
   for (const [table] of tables) counts[`counts ${table.name}`] = {};
   for (const [table, { rows }] of tables) {
-    for (const [, stored] of rows.entries()) {
+    for (const [key, stored] of rows.entries()) {
       let holder = holderOf(table, stored);
       while (holder !== undefined) {
         const ofTable = counts[`counts ${holder.table.name}`] as Record<string, number>;
-        ofTable[holder.key] = (ofTable[holder.key] ?? 0) + 1;
+        ofTable[holder.key] = (ofTable[holder.key] ?? 0) + rowUnits(rowBytes(table, key, stored));
         const row = tables.get(holder.table)?.rows.get(holder.key);
         holder = row === undefined ? undefined : holderOf(holder.table, row);
       }

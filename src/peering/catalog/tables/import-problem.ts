@@ -21,4 +21,5 @@ export const importProblems = defineTable<ImportProblem>()({
   formats: { version: 1 },
   indexes: { peering: { entry: ({ peeringId }) => peeringId, watched: true } },
   owners: [{ table: peerings, index: 'peering' }],
+  countsToward: [{ table: peerings, key: ({ peeringId }) => peeringId }],
 });

@@ -24,4 +24,5 @@ export const importedServices = defineTable<ImportedService>()({
   formats: { version: 1 },
   indexes: { peering: { entry: ({ peeringId }) => peeringId, watched: true } },
   owners: [{ table: peerings, index: 'peering' }],
+  countsToward: [{ table: peerings, key: ({ peeringId }) => peeringId }],
 });

@@ -16,7 +16,7 @@ import { createDeliveryRecorder, type DeliveryRecorder } from './delivery-record
 import { fencedWrites } from './fenced-writes.ts';
 import type { ImportBudgets } from './import-budgets.ts';
 import { createImportSpans } from './import-spans.ts';
-import { incomingServices } from './incoming-services.ts';
+import { incomingServices, toRefusal } from './incoming-services.ts';
 import { ForeignRoots, putBundle } from './put-bundle.ts';
 import { checkServiceNames, isValidServiceName } from './service-names.ts';
 
@@ -90,14 +90,19 @@ export function incomingResources(
     delivery.recordDigest(encoded);
   }
 
+  /** @throws ApplyRefused also if the state has no room for the resource */
   async function apply(resource: Resource, signal: AbortSignal, encoded: Uint8Array): Promise<void> {
     const { kind } = resource;
-    if (kind === 'list') await services.list(resource.message, signal);
-    else if (kind === 'service') {
-      await services.service({ name: resource.id, message: resource.message, encoded }, signal);
-    } else if (kind === 'roots') await applyRoots(resource.message, signal);
-    else if (kind === 'server-addresses') await applyAddresses(resource.message, signal);
-    else await applyDigest(resource.message, encoded);
+    try {
+      if (kind === 'list') await services.list(resource.message, signal);
+      else if (kind === 'service') {
+        await services.service({ name: resource.id, message: resource.message, encoded }, signal);
+      } else if (kind === 'roots') await applyRoots(resource.message, signal);
+      else if (kind === 'server-addresses') await applyAddresses(resource.message, signal);
+      else await applyDigest(resource.message, encoded);
+    } catch (error) {
+      throw toRefusal(error) ?? error;
+    }
   }
 
   return {

@@ -7,6 +7,7 @@ import { importedInstance, mustGet } from '../../../../test/support/peering/cata
 import { mustGenerate } from '../../../../test/support/peering/peering-requests.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
 import { until } from '../../../../test/support/until.ts';
+import { partitions } from '../../../credentials/partition.ts';
 import { systemClock } from '../../../state/clock/clock.ts';
 import { StateError } from '../../../state/errors.ts';
 import type { State } from '../../../state/state.ts';
@@ -101,6 +102,33 @@ async function refusal(applied: Promise<void>): Promise<ApplyRefused> {
   assert.ok(error instanceof ApplyRefused, String(error));
   return error;
 }
+
+test('services of a peer count toward the quota of the peering’s partition, and removals fit [STREAM-102]', async () => {
+  await api[Symbol.asyncDispose]();
+  api = await startApi({ limits: { rowsPerPartition: 20 } });
+  incoming = await open('east');
+  const counted = (): number => api.state.snapshot.rowCounts.get(partitions, 'default');
+  const before = counted();
+  await service('s0', importedInstance('s0', 'n1'));
+  const perService = counted() - before;
+  assert.ok(perService > 0);
+  for (let i = 1; counted() + perService <= 20; i++) await service(`s${i}`, importedInstance(`s${i}`, 'n1'));
+  const stored = names();
+  const refused = await refusal(service('more', importedInstance('more', 'n1')));
+  assert.equal(refused.code, Code.ResourceExhausted);
+  assert.match(refused.message, /^partition "default" would have \d+ rows, and limits\.rows-per-partition is 20: /);
+  const grown = Array.from({ length: 40 }, (_, i) => importedInstance('s0', `n${i}`));
+  assert.equal((await refusal(service('s0', ...grown))).code, Code.ResourceExhausted);
+  const long = Array.from({ length: 40 }, (_, i) => `service-with-a-long-name-${'x'.repeat(30)}-${i}`);
+  assert.equal((await refusal(list(...long))).code, Code.ResourceExhausted);
+  assert.equal(names(), stored);
+  const { SecretID: writer } = await api.makeToken(['services:write']);
+  const body = { Node: 'n', Address: '10.0.0.1' };
+  assert.equal((await api.request('PUT', '/v1/catalog/register', { body, token: writer })).status, 422);
+  await list('s0');
+  assert.equal(names(), 's0');
+  assert.equal((await api.request('PUT', '/v1/catalog/register', { body, token: writer })).status, 200);
+});
 
 describe('incoming services', () => {
   test('share one commit when they arrive in parallel', async () => {

@@ -194,17 +194,20 @@ export function incomingServices(
     }
   }
 
-  /** Marks a service as refused. Its previous version stays. */
+  /** Marks a service as refused. Its previous version stays. A state without room for the mark stays without it. */
   async function mark(service: string, message: string, signal: AbortSignal): Promise<void> {
     const key = importedServiceKey(peeringId, service);
     const reason = boundedLine(message);
     if (state.snapshot.get(importProblems, key)?.row.reason === reason) return;
-    await writes.write(service.length + reason.length, signal, (tx) => {
+    const write = writes.write(service.length + reason.length, signal, (tx) => {
       const existing = tx.get(importProblems, key)?.row;
       if (existing?.reason === reason) return;
       const all = tx.list(importProblems, 'peering', peeringId, { limit: IMPORT_PROBLEMS_MAX });
       if (existing === undefined && all.length === IMPORT_PROBLEMS_MAX) return;
       tx.put(importProblems, { peeringId, service, reason, since: new Date(tx.now).toISOString() });
+    });
+    await write.catch((error: unknown) => {
+      if (!isStateError(error, 'rows-max', 'quota')) throw error;
     });
   }
 
@@ -212,9 +215,9 @@ export function incomingServices(
 }
 
 /** Returns the NACK for an error, or `undefined` for an error of this server. */
-function toRefusal(error: unknown): ApplyRefused | undefined {
+export function toRefusal(error: unknown): ApplyRefused | undefined {
   if (error instanceof ApplyRefused) return error;
-  if (!isStateError(error, 'too-large', 'rows-max')) return undefined;
+  if (!isStateError(error, 'too-large', 'rows-max', 'quota')) return undefined;
   return new ApplyRefused(Code.ResourceExhausted, error.message);
 }
 

@@ -5,8 +5,9 @@ import type { Call } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';
 import { stringifyInSlices } from '../../../http/json/sliced-json.ts';
 import { DRY_RUN, readDryRun, serveLargeWrite, type TeamAccessService } from '../../http/request-pipeline.ts';
-import { JSON_API_MEDIA_TYPE } from '../../jsonapi/documents.ts';
+import { checkContentType } from '../../jsonapi/documents.ts';
 import { JsonApiError } from '../../jsonapi/errors.ts';
+import { extensionsOf, JSON_API_MEDIA_TYPE } from '../../jsonapi/media-type.ts';
 import { OPERATIONS, readOperations } from './read-operations.ts';
 import { RESOURCE_TYPES } from './resource-kinds.ts';
 import { runOperations } from './run-operations.ts';
@@ -78,27 +79,12 @@ export function operationEndpoints(service: TeamAccessService): Endpoint[] {
 }
 
 /** Checks `Content-Type` and `Accept`. @throws JsonApiError `invalid-content-type`, `not-acceptable` */
-function negotiateOperations({ request: { headers } }: Call): void {
-  if (!isOperationsType(headers['content-type'] ?? '')) {
-    throw new JsonApiError([{ code: 'invalid-content-type', detail: `content-type must be ${OPERATIONS_TYPE}` }]);
-  }
-  const { accept } = headers;
+function negotiateOperations(call: Call): void {
+  checkContentType(call);
+  const { accept } = call.request.headers;
   if (accept === undefined || accept.trim() === '') return;
   // JSON:API 1.1, server responsibilities: ranges with unsupported extensions are ignored.
   const known = accept.split(',').filter((range) => extensionsOf(range).every((uri) => uri === EXTENSION));
   if (known.length > 0 && acceptsMediaType(known.join(','), JSON_API_MEDIA_TYPE)) return;
   throw new JsonApiError([{ code: 'not-acceptable', detail: `the answer is ${OPERATIONS_TYPE}` }]);
 }
-
-function isOperationsType(mediaType: string): boolean {
-  const name = mediaType.split(';', 1)[0]?.trim().toLowerCase();
-  const extensions = extensionsOf(mediaType);
-  return name === JSON_API_MEDIA_TYPE && extensions.length > 0 && extensions.every((uri) => uri === EXTENSION);
-}
-
-/** Returns the extensions of a media type: a quoted list of URIs, separated by spaces. */
-const extensionsOf = (mediaType: string): readonly string[] =>
-  /;\s*ext\s*=\s*"([^"]*)"/i
-    .exec(mediaType)?.[1]
-    ?.split(' ')
-    .filter((uri) => uri !== '') ?? [];
