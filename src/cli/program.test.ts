@@ -129,7 +129,7 @@ test('an unexpected error is thrown', async () => {
 const TEAM_ACCESS_GROUPS = {
   organization: [
     ...['list', 'show', 'create', 'update', 'delete', 'list-members', 'add-member', 'remove-member'],
-    ...['leave', 'take-ownership'],
+    ...['list-invitations', 'accept', 'decline', 'leave', 'take-ownership'],
   ],
   team: ['list', 'show', 'create', 'update', 'delete', 'add-member', 'remove-member'],
   workspace: ['list', 'show', 'create', 'update', 'delete'],

@@ -95,6 +95,7 @@ const samples: Readonly<Record<SettingKey, Samples>> = {
   'cluster.edition': { good: ['enterprise', 'community'], bad: ['', 'oss'] },
   'acl.enabled': { good: ['true', 'false'], bad: ['', 'yes', '0'] },
   'acl.default-policy': { good: ['deny', 'allow'], bad: ['', 'permit'] },
+  'team-access.invitations': { good: ['automatic', 'accept'], bad: ['', 'manual'] },
   'team-access.rate-limit': { good: ['0', '4', '30'], bad: ['', '3', '-1', '30/s'] }, // [TEAM-90]
   compat: { good: ['none', '', 'consul', 'terraform,consul'], bad: ['vault', 'consul,consul'] },
   'bootstrap.acl-token-file': secretFile,

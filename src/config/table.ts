@@ -166,6 +166,11 @@ export const settings = {
     '30',
     'Requests per second of each user of team access; reloaded on SIGHUP.',
   ),
+  'team-access.invitations': required(
+    oneOf('automatic', 'accept'),
+    'automatic',
+    'Whether a person with an account joins an organization at once when they are added, or by accepting.',
+  ),
   compat: required(
     list(oneOf('consul', 'terraform'), optionalList),
     'none',

@@ -134,8 +134,9 @@ export async function addServices(context: ServerContext, version: string): Prom
     const { startTeamAccess } = await import('../team-access/start-team-access.ts');
     const terraform = config.compat.includes('terraform');
     const { organizationsPerUser } = config.limits;
+    const { invitations } = config.teamAccess;
     const teamAccess = parts.use(
-      startTeamAccess({ state, clock, log, settings: context.live, organizationsPerUser, terraform }),
+      startTeamAccess({ state, clock, log, settings: context.live, organizationsPerUser, invitations, terraform }),
     );
     server.admitWith('/api/v2/', teamAccess.admission);
     for (const budget of teamAccess.budgets) metrics.addBudget(budget);

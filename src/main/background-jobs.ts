@@ -40,7 +40,7 @@ export function backgroundJobs({ state, clock, clockWatch, config, log }: JobPar
     ),
     rowExpiryJob(state, clock),
     tokenExpiryJob(state, clock),
-    unclaimedUsersJob(state, clock),
+    unclaimedUsersJob(state, clock, config.teamAccess.invitations),
     auditRetentionJob(state, {
       clock,
       steadyMs: clockWatch.steadyMs,

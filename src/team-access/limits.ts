@@ -41,6 +41,11 @@ export const TOKEN_USE_INTERVAL_MS = 60_000;
 export const TOKEN_USE_RETRY_MS = 10_000;
 /** Members of an organization whose user was created by an invitation and has not used a token yet. */
 export const INVITED_MAX = 500;
+/**
+ * Teams of an invitation that awaits acceptance. Accepting changes two rows for each team in one commit, and etcd accepts
+ * 128 operations per transaction by default.
+ */
+export const INVITATION_TEAMS_MAX = 50;
 /** Interval between two searches for invited users without an organization. */
 export const INVITED_INTERVAL_MS = 1_000;
 /**

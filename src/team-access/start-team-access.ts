@@ -16,7 +16,7 @@ import { createLargeWrites } from './http/large-writes.ts';
 import { createOrganizationQuota } from './http/organization-quota.ts';
 import { createRateLimit, type RateLimitSettings } from './http/rate-limit.ts';
 import { recordTokenUses } from './http/record-token-uses.ts';
-import { servePublic, type TeamAccessService } from './http/request-pipeline.ts';
+import { type Invitations, servePublic, type TeamAccessService } from './http/request-pipeline.ts';
 import { membershipEndpoints } from './organization-memberships/endpoints.ts';
 import { adminOrganizationEndpoints } from './organizations/admin-endpoints.ts';
 import { organizationEndpoints } from './organizations/endpoints.ts';
@@ -37,6 +37,8 @@ export interface TeamAccessOptions {
   readonly settings: RateLimitSettings;
   /** `limits.organizations-per-user`. */
   readonly organizationsPerUser: number;
+  /** `team-access.invitations`. */
+  readonly invitations: Invitations;
   /** Whether `compat` contains `terraform`. */
   readonly terraform: boolean;
 }
@@ -55,13 +57,14 @@ export interface StartedTeamAccess extends AsyncDisposable {
 
 /** Starts the service on a loaded state. Disposal stops the recording of token uses. */
 export function startTeamAccess(options: TeamAccessOptions): StartedTeamAccess {
-  const { state, clock, log, settings, organizationsPerUser, terraform } = options;
+  const { state, clock, log, settings, organizationsPerUser, invitations, terraform } = options;
   const tokenUses = recordTokenUses(state, clock, log);
   const rateLimit = createRateLimit(clock, settings);
   let families: ReadonlySet<string> = new Set();
   const service: TeamAccessService = {
     state,
     organizationQuota: createOrganizationQuota(organizationsPerUser),
+    invitations,
     largeWrites: createLargeWrites(),
     tokenUses,
     terraform,

@@ -4,8 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type AuditEntry, auditLog } from '../../src/audit/record.ts';
+import { type AuditEntry, auditLog, SYSTEM } from '../../src/audit/record.ts';
+import { newId } from '../../src/credentials/ids-and-secrets.ts';
+import { users as userTable } from '../../src/credentials/user.ts';
 import type { DeepReadonly } from '../../src/state/table.ts';
+import { memberships } from '../../src/team-access/tables/organization-membership.ts';
+import { createPendingUser } from '../../src/team-access/users/pending-users.ts';
 import { type Api, startApi } from '../support/process/api.ts';
 import {
   type CallerName,
@@ -63,6 +67,19 @@ const newWorkspaceById = async (fixture: OrganizationFixture): Promise<string> =
 const newMembership = async ({ api, tokens }: OrganizationFixture): Promise<string> => {
   const { username } = await makeUser(api, uniqueName('user'));
   return await join(api, tokens.owner ?? '', 'acme', username);
+};
+/** Writes an invitation of the caller `outsider`, which this server, whose members join at once, does not create. */
+const newInvitation = async ({ api, tokens, users }: OrganizationFixture): Promise<string> => {
+  const name = uniqueName('organization');
+  const { attributes } = await makeOrganization(api, tokens.owner ?? '', name);
+  const organizationId = String(attributes['external-id']);
+  return await api.state.write((tx) => {
+    const email = tx.get(userTable, users.outsider?.id ?? '')?.row.email ?? '';
+    const userId = createPendingUser({ tx, origin: SYSTEM }, { organizationId, email }).id;
+    const id = newId('ou');
+    tx.put(memberships, { id, organizationId, userId, createTime: new Date(tx.now).toISOString(), place: 0 });
+    return id;
+  });
 };
 const newRow = async (fixture: OrganizationFixture): Promise<string> => {
   const { id } = await post(fixture, '/team-workspaces', await rowBody(fixture));
@@ -203,6 +220,12 @@ const writes: readonly Write[] = [
     endpoint: 'DELETE /organization-memberships/:id',
     path: async (fixture) => `/organization-memberships/${await newMembership(fixture)}`,
     entries: ['destroy organization-memberships'],
+  },
+  {
+    endpoint: 'POST /organization-memberships/:id/actions/accept',
+    path: async (fixture) => `/organization-memberships/${await newInvitation(fixture)}/actions/accept`,
+    caller: 'outsider',
+    entries: ['accept organization-memberships', 'destroy users'],
   },
   {
     endpoint: 'POST /organizations/:name/workspaces',

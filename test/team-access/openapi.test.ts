@@ -18,6 +18,7 @@ import {
 import {
   documentOf,
   makeOrganization,
+  type ResourceObject,
   request,
   resource,
   type TeamAccessRequest,
@@ -106,6 +107,11 @@ const successfulRequests: readonly DescribedRequest[] = [
     body: resource('organization-memberships', { email: 'invited@example.org' }),
   },
   { endpoint: 'GET /organization-memberships/:id', path: '/organization-memberships/MEMBERSHIP' },
+  { endpoint: 'GET /organization-memberships', path: '/organization-memberships' },
+  {
+    endpoint: 'POST /organization-memberships/:id/actions/accept',
+    path: '/organization-memberships/OWNMEMBERSHIP/actions/accept',
+  },
   { endpoint: 'DELETE /organization-memberships/:id', path: '/organization-memberships/MEMBERSHIP' },
   { endpoint: 'GET /organizations/:name/workspaces', path: '/organizations/acme/workspaces' },
   {
@@ -242,6 +248,8 @@ before(async () => {
   ids['NEW'] = (await makeUser(api, 'new')).id;
   Object.assign(ids, { SECRET: secretTeam, OWNERS: ownersTeam, WORKSPACE: workspace, OWNER: users.owner?.id });
   ids['MEMBERSHIP'] = await join(api, fixture.tokens.owner ?? '', 'acme', 'new');
+  const own = await request(api, fixture.tokens.owner, 'GET', '/organization-memberships');
+  ids['OWNMEMBERSHIP'] = documentOf<ResourceObject[]>(own).data[0]?.id ?? '';
   await makeOrganization(api, fixture.tokens.owner ?? '', 'spare');
   const path = '/organizations/spare/authentication-token';
   ids['CREATED'] = documentOf(await request(api, fixture.tokens.owner, 'POST', path)).data.id;

@@ -87,6 +87,8 @@ export interface CallerRole {
   readonly teams: readonly DeepReadonly<Team>[];
   /** The organization permissions of these teams, with those that they imply. */
   readonly permissions: ReadonlySet<OrganizationPermission>;
+  /** Present for the person that an invitation names. They may only read, accept and decline the invitation. */
+  readonly isInvited?: true;
 }
 
 /** Returns the caller's role in an organization, or `undefined` when the caller does not belong to it. */

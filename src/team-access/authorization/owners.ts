@@ -13,6 +13,7 @@ import { JsonApiError } from '../jsonapi/errors.ts';
 import { type Organization, organizations } from '../tables/organization.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
 import { teamMemberKey, teamMembers } from '../tables/team.ts';
+import { pendingMembership } from './invitations.ts';
 
 type AnyOrganization = DeepReadonly<Organization>;
 
@@ -33,15 +34,16 @@ export function checkOwnerRemains(reader: Reader, organization: AnyOrganization,
 
 /**
  * Whether another owner can use the organization. An invited user who has never had a token cannot, nor can a suspended
- * user. If `leaving` cannot either, any other owner suffices.
+ * user. If `leaving` cannot either, any other owner suffices. A pending user does not count.
  */
 export function hasOtherOwner(reader: Reader, { ownersTeamId }: AnyOrganization, leaving: string): boolean {
   const leavingIsUsable = isUsable(reader.get(users, leaving)?.row);
   for (let after = ''; ; ) {
     const page = reader.list(teamMembers, 'team', ownersTeamId, { after, limit: PAGE_ROWS });
-    const remains = page.some(
-      ({ row: { userId } }) => userId !== leaving && (!leavingIsUsable || isUsable(reader.get(users, userId)?.row)),
-    );
+    const remains = page.some(({ row: { userId } }) => {
+      const user = userId === leaving ? undefined : reader.get(users, userId)?.row;
+      return leavingIsUsable ? isUsable(user) : user !== undefined && user.invitation === undefined;
+    });
     if (remains) return true;
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE_ROWS) return false;
@@ -53,10 +55,15 @@ export function hasOtherOwner(reader: Reader, { ownersTeamId }: AnyOrganization,
 export const isUsable = (user: DeepReadonly<User> | undefined): boolean =>
   user !== undefined && user.unclaimed !== true && user.suspendedTime === undefined;
 
+/** Whether a user is an owner. A pending user in `owners` is not, until the person accepts [AUTHZ-97]. */
 export const isOwner = (reader: Reader, { ownersTeamId }: AnyOrganization, userId: string): boolean =>
-  reader.get(teamMembers, teamMemberKey(ownersTeamId, userId)) !== undefined;
+  reader.get(teamMembers, teamMemberKey(ownersTeamId, userId)) !== undefined &&
+  reader.get(users, userId)?.row.invitation === undefined;
 
-/** Makes a user an owner, and a member if they are not yet. Does nothing for an owner. */
+/**
+ * Makes a user an owner, and a member if they are not yet. Ends their pending invitation, if there is one. Does nothing
+ * for an owner.
+ */
 export function makeOwner(
   { tx, origin }: { readonly tx: Transaction; readonly origin: Origin },
   { id: organizationId, ownersTeamId: teamId }: AnyOrganization,
@@ -65,6 +72,7 @@ export function makeOwner(
   let membership: DeepReadonly<Membership> | undefined;
   membership = tx.find(memberships, 'pair', membershipPair(organizationId, userId))?.row;
   if (membership === undefined) {
+    withdrawInvitation(tx, origin, organizationId, userId);
     const id = tx.memoizeAcrossRetries(() => newId('ou'));
     const createTime = new Date(tx.now).toISOString();
     membership = { id, organizationId, userId, createTime, place: tx.position };
@@ -77,6 +85,16 @@ export function makeOwner(
   tx.put(teamMembers, after);
   const change = { action: 'create', type: 'team-members', subject: teamId, before: null, after };
   recordTeamAccessChange(tx, origin, { organizationId, ...change });
+}
+
+/** Ends the pending invitation of a user who joins without it. A background job deletes its pending user [AUTHZ-65]. */
+function withdrawInvitation(tx: Transaction, origin: Origin, organizationId: string, userId: string): void {
+  const email = tx.get(users, userId)?.row.email ?? '';
+  const pending = email === '' ? undefined : pendingMembership(tx, organizationId, email);
+  if (pending === undefined) return;
+  tx.delete(memberships, pending.id);
+  const change = { action: 'destroy', type: 'organization-memberships', subject: pending.id };
+  recordTeamAccessChange(tx, origin, { organizationId, ...change, before: pending, after: null });
 }
 
 export const organizationsOfUser = (reader: Reader, userId: string): readonly AnyOrganization[] =>

@@ -1,6 +1,6 @@
 /** The JSON form of a membership, for a member of the same organization. */
 import { Type } from 'typebox';
-import { type User, users } from '../../credentials/user.ts';
+import { addressOf, type User, users } from '../../credentials/user.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { CallerRole } from '../authorization/caller.ts';
@@ -16,11 +16,20 @@ export const MEMBERSHIP_STATUSES = ['invited', 'active', 'inactive'] as const;
 export type MembershipStatus = (typeof MEMBERSHIP_STATUSES)[number];
 
 export const membershipSchema = resourceSchema('organization-memberships', 'OrganizationMembership', {
-  attributes: { email: Type.Union([Type.String(), Type.Null()]), status: Type.Enum([...MEMBERSHIP_STATUSES]) },
+  attributes: {
+    email: Type.Union([Type.String(), Type.Null()]),
+    status: Type.Enum([...MEMBERSHIP_STATUSES]),
+    'is-owner': Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether the caller is an owner, or becomes one by accepting. Only in the list of their own memberships.',
+      }),
+    ),
+  },
   relationships: { organization: toOne('organizations'), user: toOne('users'), teams: toManyOrCount('teams') },
 });
 
-/** Returns `invited` until the user uses a token for the first time. */
+/** Returns `invited` until the user accepts, or uses a token for the first time. */
 export const membershipStatus = (user: DeepReadonly<User>): MembershipStatus =>
   user.activeTime === undefined ? 'invited' : 'active';
 
@@ -36,7 +45,7 @@ export function visibleTeamsOfMember(
   role: CallerRole,
   { id }: DeepReadonly<Membership>,
 ): DeepReadonly<Team>[] {
-  if (!hasTeamManagement(role)) return [];
+  if (!hasTeamManagement(role) || role.isInvited === true) return [];
   return reader
     .list(teamMembers, 'membership', id)
     .map(({ row }) => reader.get(teams, row.teamId)?.row)
@@ -52,11 +61,12 @@ export function membershipToJson(
   linkage: Linkage = fullLinkage,
 ): Resource {
   const user = userOfMembership(reader, membership);
+  const email = addressOf(user);
   const theirs = visibleTeamsOfMember(reader, role, membership);
   return {
     id: membership.id,
     type: 'organization-memberships',
-    attributes: { email: user.email === '' ? null : user.email, status: membershipStatus(user) },
+    attributes: { email: email === '' ? null : email, status: membershipStatus(user) },
     relationships: {
       organization: organizationRelationship(role.organization.name),
       user: { data: { id: user.id, type: 'users' } },

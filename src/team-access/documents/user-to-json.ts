@@ -1,7 +1,7 @@
 /** The JSON form of users and of the service accounts that tokens of teams and organizations act as. */
 import { hash } from 'node:crypto';
 import { Type } from 'typebox';
-import type { User } from '../../credentials/user.ts';
+import { addressOf, type User } from '../../credentials/user.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Resource } from '../jsonapi/documents.ts';
 import { resourceSchema, toOne } from '../jsonapi/schemas.ts';
@@ -37,13 +37,14 @@ export interface UserViewer {
 
 /** Returns a user. Other members do not learn who administers the server [AUTHZ-92]. */
 export function userToJson(user: DeepReadonly<User>, { self = false, siteAdmin = false }: UserViewer = {}): Resource {
+  const email = addressOf(user);
   return {
     id: user.id,
     type: 'users',
     attributes: {
       username: user.username,
-      email: user.email === '' ? null : user.email,
-      'avatar-url': avatarUrl(user.email),
+      email: email === '' ? null : email,
+      'avatar-url': avatarUrl(email),
       ...constantAttributes(false),
       ...((self || siteAdmin) && { 'is-site-admin': user.siteAdmin }),
       ...(siteAdmin && { 'is-suspended': user.suspendedTime !== undefined }),

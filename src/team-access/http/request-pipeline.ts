@@ -31,6 +31,9 @@ import type { LargeWrites } from './large-writes.ts';
 import type { OrganizationQuota } from './organization-quota.ts';
 import type { TokenUses } from './record-token-uses.ts';
 
+/** Whether a person with an account joins an organization at once when they are added, or by accepting. */
+export type Invitations = 'automatic' | 'accept';
+
 /** The dependencies of all endpoints. */
 export interface TeamAccessService {
   readonly state: State;
@@ -40,6 +43,8 @@ export interface TeamAccessService {
   readonly terraform: boolean;
   readonly clock: Clock;
   readonly organizationQuota: OrganizationQuota;
+  /** `team-access.invitations`. */
+  readonly invitations: Invitations;
   /** Whether parameters of this family select data, so that an endpoint that does not know them refuses them. */
   readonly isSelecting: (family: string) => boolean;
 }
@@ -48,6 +53,7 @@ export interface WriteContext {
   readonly tx: Transaction;
   readonly caller: Caller;
   readonly origin: Origin;
+  readonly invitations: Invitations;
 }
 
 export interface WriteSpec<Body> extends WriteRules<Body> {
@@ -111,7 +117,7 @@ export const serveLongRead = (
 export const serveWrite = <Body>(service: TeamAccessService, call: Call, spec: WriteSpec<Body>): Promise<Answer> =>
   withWriter(service, call, spec, async (caller) => {
     const body = spec.parse(call);
-    const run = (tx: Transaction): Answer => spec.change(writeContext(call, tx), body);
+    const run = (tx: Transaction): Answer => spec.change(writeContext(service, call, tx), body);
     return await service.state.write(
       run,
       writeOptions(call, writeCallerOf(service.state.snapshot, caller), spec, body),
@@ -132,12 +138,12 @@ export const serveLargeWrite = <Body>(
     const charged = writeCallerOf(state.snapshot, caller);
     if (call.body.length <= LARGE_BODY_BYTES) {
       const body = runAtOnce(spec.parse(call));
-      const run = (tx: Transaction): Answer => runAtOnce(spec.change(writeContext(call, tx), body));
+      const run = (tx: Transaction): Answer => runAtOnce(spec.change(writeContext(service, call, tx), body));
       return await state.write(run, writeOptions(call, charged, spec, body));
     }
     using _turn = largeWrites.begin(callerId(caller));
     const body = await runInSlices(spec.parse(call));
-    const run = (tx: Transaction): Steps<Answer> => spec.change(writeContext(call, tx), body);
+    const run = (tx: Transaction): Steps<Answer> => spec.change(writeContext(service, call, tx), body);
     return await state.writeInSlices(run, writeOptions(call, charged, spec, body));
   });
 
@@ -158,9 +164,9 @@ async function withWriter<Body>(
 }
 
 /** Authenticates the caller in the transaction. The role is computed again only when the write changes it. */
-function writeContext(call: Call, tx: Transaction): WriteContext {
+function writeContext({ invitations }: TeamAccessService, call: Call, tx: Transaction): WriteContext {
   const caller = withCachedRoles(authenticate(tx, presentedTokenHash(call)));
-  return { tx: forgettingChangedRoles(tx, caller), caller, origin: originOf(call, caller) };
+  return { tx: forgettingChangedRoles(tx, caller), caller, origin: originOf(call, caller), invitations };
 }
 
 /**

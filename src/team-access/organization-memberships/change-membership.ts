@@ -7,7 +7,7 @@ import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { recordTeamAccessChange } from '../audit.ts';
-import { type Caller, type CallerRole, userRole } from '../authorization/caller.ts';
+import { type Caller, type CallerRole, roleWithTeams, userRole } from '../authorization/caller.ts';
 import {
   type ComparisonBudget,
   checkTeamWithinRole,
@@ -15,6 +15,13 @@ import {
   forbidden,
 } from '../authorization/compare-team.ts';
 import { organizationByName, roleInOrganization, visibleTeam } from '../authorization/find-visible.ts';
+import {
+  ANY_ORGANIZATION,
+  checkInvitationTeams,
+  findPendingUser,
+  isInvitationOf,
+  pendingMembership,
+} from '../authorization/invitations.ts';
 import { checkOwnerRemains, hasOtherOwner, isOwner, makeOwner } from '../authorization/owners.ts';
 import { canManageMemberships, canRemoveMember, canUpdateMembers } from '../authorization/permissions.ts';
 import { membershipToJson } from '../documents/organization-membership-to-json.ts';
@@ -28,6 +35,7 @@ import { organizations } from '../tables/organization.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
 import { type Team, teamMembers, teams } from '../tables/team.ts';
 import { createUser, findSuccessor, transferError } from '../users/change-user.ts';
+import { createPendingUser } from '../users/pending-users.ts';
 import { removeUnclaimedUser } from '../users/remove-unclaimed-users.ts';
 
 export const NEW_MEMBERSHIP: ResourceSpec = {
@@ -43,20 +51,35 @@ export interface FoundMembership {
 /** Returns a membership to callers with a role in its organization [AUTHZ-57]. @throws JsonApiError `not-found` */
 export function membershipById(reader: Reader, caller: Caller, id: string): FoundMembership {
   const membership = reader.get(memberships, id)?.row;
-  if (membership !== undefined && caller.kind === 'user' && caller.userId === membership.userId) {
-    // Nobody needs another token to leave an organization that refuses those of users.
-    const organization = reader.get(organizations, membership.organizationId)?.row;
-    const role = organization && userRole(reader, caller.userId, organization);
-    if (role !== undefined) return { role, membership };
-  }
+  const own = ownMembership(reader, caller, membership);
+  if (own !== undefined) return own;
   const role = roleInOrganization(reader, caller, membership?.organizationId);
   if (membership === undefined) throw notFound();
   return { role, membership };
 }
 
 /**
+ * Returns a membership if it is the caller's own, or an invitation of theirs. The organization may refuse the tokens of
+ * users, because users leave and join with their own token [AUTHZ-93].
+ */
+export function ownMembership(
+  reader: Reader,
+  caller: Caller,
+  membership: DeepReadonly<Membership> | undefined,
+): FoundMembership | undefined {
+  if (caller.kind !== 'user') return undefined;
+  const isInvited = isInvitationOf(reader, caller.userId, membership);
+  if (membership === undefined || !(isInvited || caller.userId === membership.userId)) return undefined;
+  const organization = reader.get(organizations, membership.organizationId)?.row;
+  if (organization === undefined) return undefined;
+  if (isInvited) return { role: { ...roleWithTeams(organization, []), isInvited }, membership };
+  const role = userRole(reader, caller.userId, organization);
+  return role && { role, membership };
+}
+
+/**
  * Adds a member to an organization and to the teams that the body names [AUTHZ-58]. Creates an unclaimed user if no
- * user has the email address [AUTHZ-59].
+ * user has the email address [AUTHZ-59], and always a pending user if members join by accepting [AUTHZ-95].
  * @throws JsonApiError `not-found`, `invalid-attribute`; `forbidden` for a team that grants more than the caller has
  */
 export function* createMembership(
@@ -77,10 +100,8 @@ export function* createMembership(
   const email = readEmail(body.attributes, errors, true) ?? '';
   throwErrors(errors);
   const organizationId = role.organization.id;
-  const user = findOrCreateUser(context, email, organizationId);
-  if (tx.find(memberships, 'pair', membershipPair(organizationId, user.id)) !== undefined) {
-    throw new JsonApiError([attributeError('email', 'Email has already been taken')]);
-  }
+  const user = userToAdd(context, email, organizationId);
+  if (user.invitation !== undefined) checkInvitationTeams(memberTeams.length, '/data/relationships/teams');
   if (user.unclaimed === true) checkInvitationLimit(tx, organizationId);
   const membership: Membership = {
     id: tx.memoizeAcrossRetries(() => newId('ou')),
@@ -117,7 +138,7 @@ export interface MembershipEnd {
 
 /**
  * Ends a membership and removes the user from the teams of the organization [AUTHZ-62, AUTHZ-63]. A last owner names a
- * successor or leaves the organization to the site administrators [AUTHZ-89].
+ * successor or leaves the organization to the site administrators [AUTHZ-89]. An invited person declines [AUTHZ-98].
  * @throws JsonApiError `not-found`, `precondition-failed`, `invalid-attribute`; `forbidden` for the last owner
  */
 export function deleteMembership(context: WriteContext, end: MembershipEnd): void {
@@ -128,7 +149,8 @@ export function deleteMembership(context: WriteContext, end: MembershipEnd): voi
     .list(teamMembers, 'membership', id)
     .map(({ row }) => tx.get(teams, row.teamId)?.row)
     .filter((team) => team !== undefined);
-  const isSelf = caller.kind === 'user' && caller.userId === membership.userId;
+  const { isInvited = false } = role;
+  const isSelf = isInvited || (caller.kind === 'user' && caller.userId === membership.userId);
   if (!isSelf && !canRemoveMember(role, memberTeams)) throw notFound();
   const { organizationId, userId } = membership;
   const successor = readSuccessor(tx, role, membership, end.transferTo);
@@ -143,7 +165,7 @@ export function deleteMembership(context: WriteContext, end: MembershipEnd): voi
   tx.delete(memberships, id);
   recordTeamAccessChange(tx, origin, {
     organizationId,
-    action: 'destroy',
+    action: isInvited ? 'decline' : 'destroy',
     type: 'organization-memberships',
     subject: id,
     before: { ...membership, teams: memberTeams.map((team) => team.id) },
@@ -190,9 +212,26 @@ function joinableTeam(
   return found.team;
 }
 
-const findOrCreateUser = (context: WriteContext, email: string, organizationId: string): DeepReadonly<User> =>
-  context.tx.find(users, 'email', email.toLowerCase())?.row ??
-  createUser(context, { email, invitingOrganizationId: organizationId });
+/**
+ * Returns the user of a new membership. If members join by accepting, the lookups and the result do not depend on the
+ * account with the email address, unless the account is a member, which every member of the organization can see.
+ * @throws JsonApiError `invalid-attribute` if the address has a membership [AUTHZ-60]
+ */
+function userToAdd(context: WriteContext, email: string, organizationId: string): DeepReadonly<User> {
+  const { tx, invitations } = context;
+  const account = tx.find(users, 'email', email.toLowerCase())?.row;
+  const joined = tx.find(memberships, 'pair', membershipPair(organizationId, account?.id ?? ''));
+  const pending = pendingMembership(tx, organizationId, email);
+  if (joined !== undefined || pending !== undefined) {
+    throw new JsonApiError([attributeError('email', 'Email has already been taken')]);
+  }
+  if (invitations === 'accept') {
+    return findPendingUser(tx, organizationId, email) ?? createPendingUser(context, { organizationId, email });
+  }
+  // Without an account, an earlier pending user of the address replaces a second unclaimed user.
+  const known = account ?? findPendingUser(tx, ANY_ORGANIZATION, email);
+  return known ?? createUser(context, { email, invitingOrganizationId: organizationId });
+}
 
 /**
  * Rejects an invitation over the limit [AUTHZ-61], because each invitation can create a user. Memberships of users who

@@ -20,6 +20,7 @@ import {
   serveDelete,
   serveLargeWrite,
   serveLongRead,
+  serveWrite,
   type TeamAccessService,
 } from '../http/request-pipeline.ts';
 import {
@@ -35,6 +36,7 @@ import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePag
 import { readResource } from '../jsonapi/read-resource.ts';
 import { bodySchema, documentSchema, pageSchema, toMany } from '../jsonapi/schemas.ts';
 import { TRANSFER_TO } from '../users/change-user.ts';
+import { acceptInvitation } from './accept-invitation.ts';
 import {
   createMembership,
   deleteMembership,
@@ -43,6 +45,7 @@ import {
   NEW_MEMBERSHIP,
 } from './change-membership.ts';
 import { EMAIL_FILTER, listMemberships, STATUS_FILTER } from './list-memberships.ts';
+import { ownMemberships, ownMembershipToJson } from './own-memberships.ts';
 
 const INCLUDES = ['user', 'teams'] as const;
 const INCLUDE = includeParameter(INCLUDES);
@@ -99,6 +102,38 @@ export function membershipEndpoints(service: TeamAccessService): Endpoint[] {
           *change(context, body) {
             const found = yield* createMembership(context, pathParameter(call, 'name'), body);
             return documentAnswer(call, yield* membershipDocument(context.tx, found, new Set(['user'])), 201);
+          },
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/api/v2/organization-memberships',
+      summary: "Lists the caller's own memberships and invitations",
+      conditional: true,
+      query: [...PAGE_PARAMETERS, STATUS_FILTER],
+      answer: pageSchema(membershipSchema),
+      handle: (call) =>
+        serveLongRead(service, call, function* (reader, caller) {
+          const page = readPageOrDefault(call.query);
+          const all = ownMemberships(reader, caller, call.query);
+          const linkage = boundedLinkage();
+          const data = yield* mapInSlices(slicePage(all, page), (own) =>
+            ownMembershipToJson(reader, caller, own, linkage),
+          );
+          return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+        }),
+    },
+    {
+      method: 'POST',
+      path: '/api/v2/organization-memberships/:id/actions/accept',
+      summary: 'Accepts an invitation of the caller',
+      answer: documentSchema(membershipSchema),
+      handle: (call) =>
+        serveWrite(service, call, {
+          parse: () => undefined,
+          change(context) {
+            const { role, membership } = acceptInvitation(context, pathParameter(call, 'id'));
+            return documentAnswer(call, { data: membershipToJson(context.tx, role, membership) });
           },
         }),
     },

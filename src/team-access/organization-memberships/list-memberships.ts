@@ -1,6 +1,6 @@
 /** Lists and counts the members of an organization. */
 import { Type } from 'typebox';
-import { users } from '../../credentials/user.ts';
+import { addressOf, users } from '../../credentials/user.ts';
 import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { filterInSlices, type Steps } from '../../state/clock/slices.ts';
@@ -67,7 +67,7 @@ function* matchingMembers(reader: Snapshot, members: Members, query: Query): Ste
   const emails = emailFilter === undefined ? undefined : new Set(emailFilter.toLowerCase().split(','));
   return yield* filterInSlices(members, (membership) => {
     const user = userOfMembership(reader, membership);
-    const email = user.email.toLowerCase();
+    const email = addressOf(user).toLowerCase();
     return (
       (user.username.toLowerCase().includes(q) || email.includes(q)) &&
       (emails?.has(email) ?? true) &&

@@ -1,6 +1,8 @@
 /** The endpoints of `/admin/organizations`, with which site administrators reach every organization [AUTHZ-90]. */
+import { users } from '../../credentials/user.ts';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import { mapInSlices } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { recordTeamAccessChange } from '../audit.ts';
@@ -10,12 +12,20 @@ import { checkSiteAdmin } from '../authorization/site-admin.ts';
 import { organizationSchema, organizationToJson } from '../documents/organization-to-json.ts';
 import {
   serveDelete,
+  serveLongRead,
   serveRead,
   serveWrite,
   type TeamAccessService,
   type WriteContext,
 } from '../http/request-pipeline.ts';
-import { type Document, documentAnswer, IF_MATCH, ifMatch, type Resource } from '../jsonapi/documents.ts';
+import {
+  type Document,
+  documentAnswer,
+  IF_MATCH,
+  ifMatch,
+  longDocumentAnswer,
+  type Resource,
+} from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import {
   NAME_FILTER,
@@ -44,13 +54,14 @@ export function adminOrganizationEndpoints(service: TeamAccessService): Endpoint
       query: [...PAGE_PARAMETERS, NAME_FILTER],
       answer: pageSchema(organizationSchema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const page = readPageOrDefault(call.query);
           checkSiteAdmin(caller);
           const q = (call.query.get(NAME_FILTER.name) ?? '').toLowerCase();
           const matching = reader.all(organizations).filter(({ row }) => row.name.toLowerCase().includes(q));
-          const data = slicePage(sortByCreationAndId(matching), page).map(({ row }) => toJson(reader, row));
-          return documentAnswer(call, pageDocument(call, page, { data, totalCount: matching.length }));
+          const found = slicePage(sortByCreationAndId(matching), page);
+          const data = yield* mapInSlices(found, ({ row }) => toJson(reader, row));
+          return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: matching.length }));
         }),
     },
     {
@@ -123,8 +134,9 @@ function takeOwnership(context: WriteContext, name: string): AnyOrganization {
 
 function toJson(reader: Reader, organization: AnyOrganization): Resource {
   const resource = organizationToJson(roleWithTeams(organization, []));
-  const owners = reader.list(teamMembers, 'team', organization.ownersTeamId).length;
-  return { ...resource, attributes: { ...resource.attributes, 'owners-count': owners } };
+  const inTeam = reader.list(teamMembers, 'team', organization.ownersTeamId);
+  const owners = inTeam.filter(({ row }) => reader.get(users, row.userId)?.row.invitation === undefined);
+  return { ...resource, attributes: { ...resource.attributes, 'owners-count': owners.length } };
 }
 
 const toDocument = (reader: Reader, organization: AnyOrganization): Document => ({

@@ -6,7 +6,8 @@ import { recordTeamAccessChange } from '../audit.ts';
 import type { CallerRole } from '../authorization/caller.ts';
 import { checkPermissionsHeld, checkTeamWithinRole } from '../authorization/compare-team.ts';
 import { type FoundTeam, teamById } from '../authorization/find-visible.ts';
-import { checkOwnerRemains } from '../authorization/owners.ts';
+import { checkInvitationTeams } from '../authorization/invitations.ts';
+import { checkOwnerRemains, isOwner } from '../authorization/owners.ts';
 import { canUpdateMembers } from '../authorization/permissions.ts';
 import type { WriteContext } from '../http/request-pipeline.ts';
 import { notFound } from '../jsonapi/errors.ts';
@@ -33,9 +34,12 @@ export function* addMembers(context: WriteContext, change: MemberChange): Steps<
   const found = findTeam(context, teamId);
   const { role } = found;
   checkTeamWithinRole(tx, role, found.team);
-  for (const { id: membershipId, userId } of yield* findMembers(context, role, change)) {
+  for (const { id: membershipId, userId, invited } of yield* findMembers(context, role, change)) {
     yield;
     if (tx.get(teamMembers, teamMemberKey(teamId, userId)) !== undefined) continue;
+    if (invited === true && tx.get(users, userId)?.row.invitation !== undefined) {
+      checkInvitationTeams(tx.list(teamMembers, 'membership', membershipId).length + 1, '/data');
+    }
     const after = { teamId, userId, membershipId };
     tx.put(teamMembers, after);
     recordMember(context, role, { action: 'create', teamId, before: null, after });
@@ -59,7 +63,9 @@ export function* removeMembers(context: WriteContext, change: MemberChange): Ste
     const key = teamMemberKey(teamId, userId);
     const before = tx.get(teamMembers, key)?.row;
     if (before === undefined) continue;
-    if (teamId === role.organization.ownersTeamId) checkOwnerRemains(tx, role.organization, userId);
+    const { organization } = role;
+    if (teamId === organization.ownersTeamId && isOwner(tx, organization, userId))
+      checkOwnerRemains(tx, organization, userId);
     tx.delete(teamMembers, key);
     recordMember(context, role, { action: 'destroy', teamId, before, after: null });
   }

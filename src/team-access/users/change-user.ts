@@ -7,6 +7,7 @@ import type { Parameter } from '../../http/parameter.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { recordTeamAccessChange } from '../audit.ts';
+import { type Caller, callerId } from '../authorization/caller.ts';
 import { hasOtherOwner, isOwner, isUsable, makeOwner, organizationsOfUser } from '../authorization/owners.ts';
 import { checkSiteAdmin } from '../authorization/site-admin.ts';
 import { userToJson } from '../documents/user-to-json.ts';
@@ -17,8 +18,11 @@ import { readBoolean, readEmail, readText } from '../jsonapi/read-attributes.ts'
 import type { RawAttributes } from '../jsonapi/read-resource.ts';
 import { bodySchema } from '../jsonapi/schemas.ts';
 import { NAME_CHARACTERS_MAX, NAMES_SHOWN_MAX } from '../limits.ts';
+import type { Organization } from '../tables/organization.ts';
+import { membershipPair, memberships } from '../tables/organization-membership.ts';
 import { revokeCreatedTokens } from '../tokens/change-token.ts';
 import { viewerOf } from './find-user.ts';
+import { makePending } from './pending-users.ts';
 
 type AuditedWrite = Pick<WriteContext, 'tx' | 'origin'>;
 
@@ -67,13 +71,18 @@ export function createUser(
 
 /**
  * Claims the unclaimed user with this email address and gives them the requested properties [AUTHZ-67]. Returns
- * `undefined` if no user has the address or the user ever had a token.
+ * `undefined` if no user has the address or the user ever had a token. If members join by accepting, it claims no user:
+ * the unclaimed user becomes a pending user, and the person accepts the memberships [AUTHZ-101].
  * @throws JsonApiError `invalid-attribute` if another user has the username
  */
-export function claimUser(context: AuditedWrite, { email, username, siteAdmin }: NewUser): User | undefined {
-  const { tx, origin } = context;
+export function claimUser(context: WriteContext, { email, username, siteAdmin }: NewUser): User | undefined {
+  const { tx, origin, invitations } = context;
   const before = tx.find(users, 'email', email.toLowerCase())?.row;
   if (before?.unclaimed !== true) return undefined;
+  if (invitations === 'accept') {
+    makePending(context, before);
+    return undefined;
+  }
   const { unclaimed: _, ...user } = before;
   const after = { ...user, email, username: username ?? user.username, siteAdmin: siteAdmin ?? user.siteAdmin };
   const sameUsername = after.username.toLowerCase() === before.username.toLowerCase();
@@ -183,7 +192,7 @@ export interface UserDeletion {
  * organization without `transferTo` [AUTHZ-64] and for the last site administrator [AUTHZ-70]
  */
 export function deleteUser(context: WriteContext, { id, precondition, transferTo, revokeCreated }: UserDeletion): void {
-  const { tx, caller, origin } = context;
+  const { tx, caller, origin, invitations } = context;
   checkSiteAdmin(caller);
   const user = tx.get(users, id)?.row;
   if (user === undefined) throw notFound();
@@ -195,6 +204,7 @@ export function deleteUser(context: WriteContext, { id, precondition, transferTo
   if (lastOwned.length > 0 && successor === undefined) {
     throw lastOwnerError(lastOwned.map(({ name }) => name).toSorted());
   }
+  if (successor !== undefined && invitations === 'accept') checkSuccessorJoined(tx, caller, successor, lastOwned);
   precondition(() => ({ data: userToJson(user, viewerOf(caller, id)) }));
   for (const organization of lastOwned) if (successor !== undefined) makeOwner(context, organization, successor.id);
   if (revokeCreated) revokeCreatedTokens(context, id);
@@ -224,6 +234,27 @@ export function findSuccessor(reader: Reader, named: string, leaving: string): D
   const user = (reader.get(users, named) ?? reader.find(users, 'username', named.toLowerCase()))?.row;
   if (user !== undefined && user.id !== leaving && isUsable(user)) return user;
   throw transferError();
+}
+
+/**
+ * Rejects a successor who would join an organization without accepting [AUTHZ-100]. The caller's own request accepts.
+ * @throws JsonApiError `invalid-attribute`
+ */
+function checkSuccessorJoined(
+  reader: Reader,
+  caller: Caller,
+  { id }: DeepReadonly<User>,
+  lastOwned: readonly DeepReadonly<Organization>[],
+): void {
+  if (callerId(caller) === id) return;
+  const foreign = lastOwned.find(
+    (organization) => reader.find(memberships, 'pair', membershipPair(organization.id, id)) === undefined,
+  );
+  if (foreign === undefined) return;
+  const detail =
+    `transfer-to must be yourself, or a member of the organization '${foreign.name}', because members join by ` +
+    'accepting (team-access.invitations): name yourself, or invite the user first';
+  throw new JsonApiError([{ code: 'invalid-attribute', detail, parameter: TRANSFER_TO.name }]);
 }
 
 /** Returns the same error for a user who is unknown, and for one who cannot become an owner. */

@@ -1,11 +1,12 @@
 /** The endpoints `/account/details`, `/users/:id`, and `/admin/users` [AUTHZ-66 to AUTHZ-71]. */
 import { Type } from 'typebox';
-import { users } from '../../credentials/user.ts';
+import { addressOf, type User, users } from '../../credentials/user.ts';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { filterInSlices } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
+import type { DeepReadonly } from '../../state/table.ts';
 import type { Caller } from '../authorization/caller.ts';
 import { checkSiteAdmin } from '../authorization/site-admin.ts';
 import { serviceAccountToJson, userSchema, userToJson } from '../documents/user-to-json.ts';
@@ -100,9 +101,10 @@ export function userEndpoints(service: TeamAccessService): Endpoint[] {
           const page = readPageOrDefault(call.query);
           checkSiteAdmin(caller);
           const q = (call.query.get(NAME_FILTER.name) ?? '').toLowerCase();
+          const matches = (text: string): boolean => text.toLowerCase().includes(q);
           const matching = yield* filterInSlices(
             reader.all(users),
-            ({ row }) => row.username.toLowerCase().includes(q) || row.email.toLowerCase().includes(q),
+            ({ row }) => (matches(row.username) || matches(addressOf(row))) && !isOfAccount(reader, row),
           );
           const data = slicePage(sortByCreationAndId(matching), page).map(({ row }) =>
             userToJson(row, { siteAdmin: true }),
@@ -154,6 +156,10 @@ export function userEndpoints(service: TeamAccessService): Endpoint[] {
     suspension('unsuspend', "Ends a user's suspension", false),
   ];
 }
+
+/** Whether a user is a pending user of a person who has an account, which the list shows instead [AUTHZ-99]. */
+const isOfAccount = (reader: Reader, { invitation }: DeepReadonly<User>): boolean =>
+  invitation !== undefined && reader.find(users, 'email', invitation.email.toLowerCase()) !== undefined;
 
 /** Returns the document of `/account/details` [DOC-57]. */
 function callerToJson(reader: Reader, caller: Caller): Resource {

@@ -61,7 +61,7 @@ describe('an unclaimed user', () => {
     await invite('crowd', 'both@example.org');
     await invite('other', 'both@example.org');
     const before = (await readEntries()).length;
-    const stop = api().state.addJob(unclaimedUsersJob(api().state, clock));
+    const stop = api().state.addJob(unclaimedUsersJob(api().state, clock, 'automatic'));
     const remaining = (): number => api().state.snapshot.list(users, 'unclaimed', UNCLAIMED).length;
     await admin('DELETE', '/organizations/crowd');
     await until('the users without an organization are deleted', () => {

@@ -12,12 +12,14 @@ import type { Job } from '../../state/jobs/placement.ts';
 import { JOB_BATCH_ROWS } from '../../state/limits.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { State } from '../../state/state.ts';
-import type { Stored } from '../../state/table.ts';
+import type { DeepReadonly, Stored } from '../../state/table.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { recordTeamAccessChange } from '../audit.ts';
+import type { Invitations } from '../http/request-pipeline.ts';
 import { INVITED_INTERVAL_MS } from '../limits.ts';
 import { organizations } from '../tables/organization.ts';
 import { memberships } from '../tables/organization-membership.ts';
+import { makePending } from './pending-users.ts';
 
 interface Removal {
   readonly tx: Transaction;
@@ -44,8 +46,11 @@ export function removeUnclaimedUser({ tx, origin, organizationId }: Removal, use
 const hasNoMembership = (reader: Reader, userId: string): boolean =>
   reader.list(memberships, 'user', userId, { limit: 1 }).length === 0;
 
-/** The background job. It examines all unclaimed users after every change of organizations or memberships. */
-export function unclaimedUsersJob(state: State, clock: Clock): Job {
+/**
+ * The background job. It examines all unclaimed users after every change of organizations or memberships. If members
+ * join by accepting, it also makes pending users of the unclaimed users from before [AUTHZ-101].
+ */
+export function unclaimedUsersJob(state: State, clock: Clock, invitations: Invitations): Job {
   return {
     name: 'invited users',
     async run(signal) {
@@ -53,7 +58,7 @@ export function unclaimedUsersJob(state: State, clock: Clock): Job {
       while (!signal.aborted) {
         const { tables } = state.snapshot;
         const current = [tables.get(organizations), tables.get(memberships)];
-        if (current.some((table, i) => table !== examined[i])) await removeAll(state, signal);
+        if (current.some((table, i) => table !== examined[i])) await examineAll(state, invitations, signal);
         examined = current;
         await sleep(clock, INVITED_INTERVAL_MS, signal);
       }
@@ -61,14 +66,15 @@ export function unclaimedUsersJob(state: State, clock: Clock): Job {
   };
 }
 
-async function removeAll(state: State, signal: AbortSignal): Promise<void> {
+async function examineAll(state: State, invitations: Invitations, signal: AbortSignal): Promise<void> {
   let limit = JOB_BATCH_ROWS;
   for (let after = ''; !signal.aborted; await nextTurn()) {
     const { snapshot } = state;
     const page = snapshot.list(users, 'unclaimed', UNCLAIMED, { after, limit });
-    const candidates = page.filter(({ row }) => hasNoMembership(snapshot, row.id));
+    const joinsByClaim = (user: DeepReadonly<User>) => invitations === 'accept' && user.invitation === undefined;
+    const candidates = page.filter(({ row }) => hasNoMembership(snapshot, row.id) || joinsByClaim(row));
     try {
-      if (candidates.length > 0) await state.write((tx) => removeEach(tx, candidates), { signal });
+      if (candidates.length > 0) await state.write((tx) => changeEach(tx, candidates, joinsByClaim), { signal });
     } catch (error) {
       // The store does not report how many deletions fit into one commit.
       if (!isStateError(error, 'too-large') || limit === 1) throw error;
@@ -81,7 +87,15 @@ async function removeAll(state: State, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Deletes users unless they have got a membership since the snapshot. */
-function removeEach(tx: Transaction, found: readonly Stored<User>[]): void {
-  for (const { row } of found) removeUnclaimedUser({ tx, origin: SYSTEM }, row.id);
+/** Deletes users who still have no membership, and makes pending users of those that `joinsByClaim` selects. */
+function changeEach(
+  tx: Transaction,
+  found: readonly Stored<User>[],
+  joinsByClaim: (user: DeepReadonly<User>) => boolean,
+): void {
+  for (const { row } of found) {
+    removeUnclaimedUser({ tx, origin: SYSTEM }, row.id);
+    const user = tx.get(users, row.id)?.row;
+    if (user?.unclaimed === true && joinsByClaim(user)) makePending({ tx, origin: SYSTEM }, user);
+  }
 }

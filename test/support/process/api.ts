@@ -39,6 +39,7 @@ import { sqliteEngine } from '../../../src/state/engine/sqlite/engine.ts';
 import type { State } from '../../../src/state/state.ts';
 import type { TextCipher } from '../../../src/state/transfer/encryption.ts';
 import { teamAccessApi } from '../../../src/team-access/http/api-description.ts';
+import type { Invitations } from '../../../src/team-access/http/request-pipeline.ts';
 import { renderServerError } from '../../../src/team-access/jsonapi/error-answer.ts';
 import { startTeamAccess } from '../../../src/team-access/start-team-access.ts';
 import { inProcessExchange, makeReachable } from '../peering/in-process-exchange.ts';
@@ -61,6 +62,8 @@ export interface ApiSettings {
   readonly consul?: boolean;
   /** `compat: terraform`. */
   readonly terraform?: boolean;
+  /** `team-access.invitations`. */
+  readonly invitations?: Invitations;
   /** `team-access.rate-limit`. Default: no limit. */
   readonly rateLimit?: number;
   readonly dataKey?: TextCipher;
@@ -242,6 +245,7 @@ export async function startApi(settings: ApiSettings = {}): Promise<Api> {
       log,
       settings: { rateLimit: settings.rateLimit ?? 0 },
       organizationsPerUser: limits.organizationsPerUser,
+      invitations: settings.invitations ?? 'automatic',
       terraform: settings.terraform ?? false,
     }),
   );

@@ -12,7 +12,7 @@ import {
   type OrganizationFixture,
   UNAUTHENTICATED,
 } from './organization-fixture.ts';
-import { documentOf, makeOrganization, request, resource } from './team-access.ts';
+import { documentOf, makeOrganization, type ResourceObject, request, resource } from './team-access.ts';
 
 /** A request to an endpoint, with the callers that may send it. */
 export interface EndpointPermission {
@@ -348,6 +348,17 @@ export const ENDPOINT_PERMISSIONS: readonly EndpointPermission[] = [
     status: 412,
   },
   { endpoint: `GET ${memberships}`, path: org('/organization-memberships'), allowed: MEMBERS },
+  { endpoint: 'GET /organization-memberships', path: '/organization-memberships', allowed: USERS },
+  {
+    // invitations.test.ts tests the acceptance of invitations.
+    endpoint: 'POST /organization-memberships/:id/actions/accept',
+    path: async ({ api, tokens }) => {
+      const own = await request(api, tokens.member ?? '', 'GET', '/organization-memberships');
+      const [membership] = documentOf<ResourceObject[]>(own).data;
+      return `/organization-memberships/${membership?.id}/actions/accept`;
+    },
+    allowed: ['member'],
+  },
   {
     endpoint: `POST ${memberships}`,
     path: org('/organization-memberships'),

@@ -1,16 +1,9 @@
 /** `accord organization leave` and `take-ownership`: how an owner leaves, and how site administrators step in. */
 import type { Command } from 'commander';
-import {
-  type ApiClient,
-  type ApiOptions,
-  apiPath,
-  connectApi,
-  type Resource,
-  relatedId,
-} from '../../client/api-client.ts';
+import { type ApiOptions, apiPath, connectApi } from '../../client/api-client.ts';
 import { withApiConnection } from '../../client/connection.ts';
-import { CommandError } from '../../errors.ts';
 import { note, type Shell } from '../../shell.ts';
+import { findOwnMembership } from './own-membership.ts';
 
 interface LeaveOptions extends ApiOptions {
   readonly transferTo?: string;
@@ -37,27 +30,13 @@ export function addOrganizationOwnerCommands(group: Command, shell: Shell): void
 async function leave(shell: Shell, name: string, options: LeaveOptions): Promise<void> {
   const api = connectApi(shell, options);
   const subject = `your membership of organization ${name}`;
-  const path = apiPath('organization-memberships', await ownMembership(api, name));
+  const path = apiPath('organization-memberships', (await findOwnMembership(api, 'active', name)).id);
   const query = {
     'transfer-to': options.transferTo,
     'leave-to-site-administrators': options.toSiteAdministrators === true ? 'true' : undefined,
   };
   await api.send({ method: 'DELETE', path, subject, query });
   note(shell, `Left organization ${name}.`);
-}
-
-/** Returns the ID of the caller's membership. @throws CommandError */
-async function ownMembership(api: ApiClient, name: string): Promise<string> {
-  const account = { method: 'GET', path: apiPath('account', 'details'), subject: 'the account' } as const;
-  const { data: user } = await api.read<Resource<{ readonly username: string }>>(account);
-  const { data } = await api.readAll({
-    path: apiPath('organizations', name, 'organization-memberships'),
-    subject: `organization ${name}`,
-    query: { q: user.attributes.username },
-  });
-  const own = data.find((membership) => relatedId(membership, 'user') === user.id);
-  if (own === undefined) throw new CommandError('failed', `you are not a member of organization ${name}`);
-  return own.id;
 }
 
 async function takeOwnership(shell: Shell, name: string, options: ApiOptions): Promise<void> {

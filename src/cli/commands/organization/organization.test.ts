@@ -4,6 +4,39 @@ import { sharedApi } from '../../../../test/support/process/api.ts';
 import { runCli } from '../../../../test/support/process/cli-harness.ts';
 import { commandsOf, commandsOfNewUser } from '../../../../test/support/team-access/team-access-commands.ts';
 
+describe('accord organization with invitations', () => {
+  const api = sharedApi({ invitations: 'accept' });
+
+  test('lists, accepts, and declines invitations, and leaves organizations', async () => {
+    const boss = await commandsOfNewUser(api(), 'boss');
+    const ben = await commandsOfNewUser(api(), 'ben');
+    for (const name of ['one', 'two']) await boss.expectSuccess(`organization create ${name} --email it@example.org`);
+    const added = await boss.expectSuccess('organization add-member one ben@example.org --team owners');
+    assert.match(added, /\nuser-\w{16} +ben@example\.org +invited +ou-\w{16}\n$/);
+    await boss.expectSuccess('organization add-member two ben@example.org');
+    assert.match(
+      await ben.expectSuccess('organization list-invitations'),
+      /^ORGANIZATION +AS OWNER +EMAIL +ID\none +yes +ben@example\.org +ou-\w{16}\ntwo +ben@example\.org +ou-\w{16}\n$/,
+    );
+    assert.deepEqual(await ben.json('organization list'), []);
+    assert.match(await ben.expectFailure('organization leave two'), /you are not a member of organization two/);
+    assert.equal((await ben.run('organization decline TWO')).stderr, 'Declined the invitation to organization TWO.\n');
+    assert.match(await ben.expectFailure('organization accept two'), /you have no invitation to organization two/);
+    assert.equal((await ben.run('organization accept one')).stderr, 'Joined organization one as an owner.\n');
+    assert.match(await boss.expectSuccess('organization list-members one'), /\nben +ben@example\.org +active /);
+    await boss.expectSuccess('organization add-member two ben@example.org');
+    assert.equal((await ben.run('organization accept two')).stderr, 'Joined organization two.\n');
+    await boss.expectSuccess('api-token create --organization two');
+    await boss.expectSuccess('organization update two --user-tokens false');
+    assert.equal((await ben.run('organization leave two')).stderr, 'Left organization two.\n');
+    const removed = await boss.run('organization remove-member one ben@example.org');
+    assert.equal(removed.stderr, 'Removed ben from organization one and its teams.\n');
+    await boss.expectSuccess('organization add-member one ben@example.org');
+    assert.equal((await boss.run('organization remove-member one ben@example.org')).exitCode, 0);
+    assert.deepEqual(await ben.json('organization list-invitations'), []);
+  });
+});
+
 describe('accord organization', () => {
   const api = sharedApi();
 

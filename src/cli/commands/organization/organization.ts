@@ -8,6 +8,7 @@ import { parseBoolean } from '../../input/parse-boolean.ts';
 import { details, print, printable, table } from '../../output/output.ts';
 import { note, type Shell } from '../../shell.ts';
 import { subcommandsOf } from '../subcommand.ts';
+import { addOrganizationInvitationCommands } from './organization-invitation.ts';
 import { addOrganizationMemberCommands } from './organization-member.ts';
 import { addOrganizationOwnerCommands } from './organization-owner.ts';
 
@@ -65,6 +66,7 @@ export function addOrganizationCommands(program: Command, shell: Shell): void {
     ),
   ).action((name: string, options: DeleteOptions) => remove(shell, name, options));
   addOrganizationMemberCommands(group, shell);
+  addOrganizationInvitationCommands(group, shell);
   addOrganizationOwnerCommands(group, shell);
 }
 

@@ -280,7 +280,13 @@ describe('POST /operations', () => {
     const body = JSON.stringify({ 'atomic:operations': ['a', 'b', 'c'].map((name) => addTeam(name)) });
     const list = runAtOnce(readOperations(Buffer.from(body)));
     const slow = api().state.write((tx) =>
-      runAtOnce(runOperations({ tx, caller, origin: SYSTEM }, list, { clock, dryRun: false, terraform: false })),
+      runAtOnce(
+        runOperations({ tx, caller, origin: SYSTEM, invitations: 'automatic' }, list, {
+          clock,
+          dryRun: false,
+          terraform: false,
+        }),
+      ),
     );
     await assert.rejects(
       slow,

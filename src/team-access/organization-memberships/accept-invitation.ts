@@ -1,0 +1,41 @@
+/** Accepts an invitation: the membership and its teams pass from the pending user to the user [AUTHZ-96]. */
+import { recordTeamAccessChange } from '../audit.ts';
+import type { WriteContext } from '../http/request-pipeline.ts';
+import { notFound } from '../jsonapi/errors.ts';
+import { type Membership, memberships } from '../tables/organization-membership.ts';
+import { teamMemberKey, teamMembers } from '../tables/team.ts';
+import { removeUnclaimedUser } from '../users/remove-unclaimed-users.ts';
+import { type FoundMembership, membershipById, ownMembership } from './change-membership.ts';
+
+/**
+ * Makes the caller the member, in the same teams and under the same ID. Does nothing if they already are.
+ * @throws JsonApiError `not-found` if the membership is neither an invitation nor a membership of the caller
+ */
+export function acceptInvitation({ tx, caller, origin }: WriteContext, id: string): FoundMembership {
+  const { role, membership } = membershipById(tx, caller, id);
+  const own = ownMembership(tx, caller, membership);
+  if (own === undefined || caller.kind !== 'user') throw notFound();
+  if (role.isInvited !== true) return own;
+  const { userId: pendingUserId } = membership;
+  const { userId } = caller;
+  const { invited: _, ...rest } = membership;
+  const joined: Membership = { ...rest, userId };
+  tx.put(memberships, joined);
+  const teamIds: string[] = [];
+  for (const { row } of tx.list(teamMembers, 'membership', id)) {
+    tx.delete(teamMembers, teamMemberKey(row.teamId, pendingUserId));
+    tx.put(teamMembers, { ...row, userId });
+    teamIds.push(row.teamId);
+  }
+  const { organizationId } = membership;
+  recordTeamAccessChange(tx, origin, {
+    organizationId,
+    action: 'accept',
+    type: 'organization-memberships',
+    subject: id,
+    before: { ...membership, teams: teamIds },
+    after: { ...joined, teams: teamIds },
+  });
+  removeUnclaimedUser({ tx, origin, organizationId }, pendingUserId);
+  return membershipById(tx, caller, id);
+}
