@@ -13,7 +13,7 @@
  * @type {Readonly<Record<string, readonly string[]>>}
  */
 const ARROWS = {
-  main: ['config', 'peering', 'team-access', 'credentials', 'audit', 'http', 'state', 'budget'],
+  main: ['config', 'peering', 'team-access', 'credentials', 'audit', 'http', 'state', 'budget', 'tls'],
   config: [],
   peering: ['credentials', 'audit', 'http', 'state', 'budget'],
   'team-access': ['credentials', 'audit', 'http', 'state', 'budget'],
@@ -22,7 +22,8 @@ const ARROWS = {
   http: ['state', 'budget'],
   state: ['budget'],
   budget: [],
-  cli: [],
+  tls: [],
+  cli: ['tls'],
   console: [],
 };
 

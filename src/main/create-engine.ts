@@ -9,6 +9,7 @@ import type { Log } from '../http/telemetry/log.ts';
 import type { Clock } from '../state/clock/clock.ts';
 import type { Engine } from '../state/engine/engine.ts';
 import { sqliteEngine } from '../state/engine/sqlite/engine.ts';
+import { systemCertificates } from '../tls/system-certificates.ts';
 
 export interface CreatedEngine {
   readonly engine: Engine;
@@ -32,7 +33,10 @@ export async function createEngine(
   // Loaded on demand, because the engine and its client take a tenth of an idle server's memory.
   const { etcdEngine } = await import('../state/engine/etcd/engine.ts');
   const { endpoints, prefix, username, password, maxTxnOps, maxTxnBytes, quota, compact } = config.etcd;
-  const current = await readTls(config.etcd);
+  const isSecure = endpoints.some((endpoint) => endpoint.startsWith('https:'));
+  const trusted = isSecure && config.etcd.ca === undefined ? systemCertificates() : undefined;
+  const read = async (): Promise<Tls> => ({ ...(await readTls(config.etcd)), ...(trusted && { ca: trusted }) });
+  const current = await read();
   const tls = { ...current };
   const file = config.etcd.cert ?? config.etcd.ca;
   const reloadCertificates =
@@ -40,7 +44,7 @@ export async function createEngine(
       ? async () => undefined
       : watchFiles({
           file,
-          read: () => readTls(config.etcd),
+          read,
           isSame: (a, b) => a.ca === b.ca && a.cert === b.cert && a.key === b.key,
           current,
           replace: (found) => void Object.assign(tls, found),
@@ -66,13 +70,14 @@ export async function createEngine(
 }
 
 interface Tls {
-  readonly ca: string | undefined;
+  /** A list for the certificates of the system. */
+  readonly ca: string | readonly string[] | undefined;
   readonly cert: string | undefined;
   readonly key: string | undefined;
 }
 
 /** Reads and checks the TLS files. With a bad file every call would fail as if etcd were unreachable. */
-async function readTls(files: Config['etcd']): Promise<Tls> {
+async function readTls(files: Config['etcd']): Promise<Tls & { readonly ca: string | undefined }> {
   const read = async (key: keyof Tls): Promise<string | undefined> => {
     const file = files[key];
     return file === undefined ? undefined : await readFile(file, 'utf8');

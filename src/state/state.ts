@@ -354,9 +354,7 @@ export class State implements AsyncDisposable {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       try {
-        const space = await engine.space(signal);
-        this.admission.setSpace(space);
-        if (space === undefined) return;
+        this.admission.setSpace(await engine.space(signal));
       } catch {
         // The last answer counts until the store answers again.
       }

@@ -39,6 +39,15 @@ describe('a start on etcd', { skip, timeout: 120_000 }, () => {
     );
   });
 
+  test('trusts the CA certificates of the system, which `SSL_CERT_FILE` replaces [ETCD-91]', async () => {
+    await using etcd = await startEtcd({ tls: true });
+    await using directory = await temporaryDirectory();
+    const caFile = path.join(directory.path, 'system.pem');
+    await writeFile(caFile, etcd.first.certificate());
+    await using server = await startEtcdServer({ endpoints: etcd.urls, environment: { SSL_CERT_FILE: caFile } });
+    assert.equal((await server.request('GET', '/v1/acl/token/self')).status, 200);
+  });
+
   test('fails if its prefix contains that of another cluster, or is inside it [ETCD-84]', async () => {
     await using etcd = await startEtcd();
     const open = (prefix: string) => openEtcdNode({ endpoints: etcd.urls, name: 'a', prefix });
@@ -54,6 +63,16 @@ describe('a start on etcd', { skip, timeout: 120_000 }, () => {
     await using _around = await open('other/');
     await using _folder = await open('third/gen/');
     await assert.rejects(open('third/'), /overlaps with the prefix third\/gen\//);
+  });
+
+  test('reads the room in the quota, which etcd reports from 3.6 on [ETCD-88] [STATE-119]', async () => {
+    const MIB = 2 ** 20;
+    await using etcd = await startEtcd({ flags: [`--quota-backend-bytes=${64 * MIB}`] });
+    await using node = await openEtcdNode({ endpoints: etcd.urls, quotaBytes: 100 * MIB });
+    const { dbSizeQuota } = await etcd.call('/v3/maintenance/status', {});
+    const space = await node.engine.space(AbortSignal.timeout(10_000));
+    assert.equal(space?.reserveBytes, (dbSizeQuota === undefined ? 100 * MIB : 64 * MIB) / 10);
+    assert.ok(space.freeBytes > 9 * space.reserveBytes, `${space.freeBytes} bytes`);
   });
 
   test('logs a compaction that etcd rejects, with the role that it needs [ETCD-81]', async () => {

@@ -1,7 +1,7 @@
 /** HTTP client of the commands. A failed connection is `unreachable`; a status of 300 or above is `failed`. */
 import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { getCACertificates } from 'node:tls';
+import { systemCertificates } from '../../tls/system-certificates.ts';
 import { CommandError } from '../errors.ts';
 import { ERROR_TEXT_LENGTH_MAX, RESPONSE_BYTES_MAX, RESPONSE_TIMEOUT_MS } from '../limits.ts';
 import { printable } from '../output/output.ts';
@@ -116,12 +116,6 @@ function openRequest(connection: Connection, call: ClientRequest, signal: AbortS
     request.once('error', (error) => reject(unreachable(connection, error)));
     request.end(body);
   });
-}
-
-/** Returns the CA certificates of the system. Where the system has none, returns those that come with Node. [SRV-100] */
-function systemCertificates(): string[] {
-  const ofSystem = getCACertificates('system');
-  return ofSystem.length > 0 ? ofSystem : getCACertificates('default');
 }
 
 async function readBody(connection: Connection, response: IncomingMessage): Promise<string> {

@@ -17,6 +17,9 @@ const state = {
   waiterCount: 2,
   rowsMax: 5,
   rowBytesMax: 5_000,
+  admission: {
+    space: { freeBytes: 900, reserveBytes: 100 } as { freeBytes: number; reserveBytes: number } | undefined,
+  },
   snapshot: { index: 7, rowCount: 3, rowBytes: 1_000 },
   lastContactMs() {
     return this.silentMs;
@@ -58,6 +61,8 @@ describe('GET /metrics', () => {
       'accord_state_index 7',
       'accord_state_rows 3',
       'accord_state_rows_max 5',
+      'accord_store_free_bytes 900',
+      'accord_store_reserve_bytes 100',
       'accord_state_waiters 2',
       'accord_state_loaded 1',
       'accord_store_last_contact_seconds 0',
@@ -71,7 +76,9 @@ describe('GET /metrics', () => {
       assert.ok(text.split('\n').includes(line), `${line}\n${text}`);
     }
     assert.match(text, /^process_resident_memory_bytes \d+$/m);
+    state.admission.space = undefined;
     const got = await shown.request('/metrics');
+    assert.doesNotMatch(got.text, /^accord_store_free_bytes/m);
     assert.equal(got.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
   });
 });

@@ -12,6 +12,8 @@ export interface MeasuredState extends StoreContact {
   readonly waiterCount: number;
   readonly rowsMax: number;
   readonly rowBytesMax: number;
+  /** The room in the store, in bytes; `space` is undefined if the store does not tell. */
+  readonly admission: { readonly space: { readonly freeBytes: number; readonly reserveBytes: number } | undefined };
 }
 
 export interface Metrics {
@@ -63,6 +65,18 @@ export function createMetrics({ server, state, reads, mayReadRestricted }: Metri
     'Time since the store last answered',
     () => state.lastContactMs() / 1000,
   );
+  addGauge(
+    registry,
+    'accord_store_free_bytes',
+    'Room in the store: in the quota of etcd, or on the disk',
+    () => state.admission.space?.freeBytes,
+  );
+  addGauge(
+    registry,
+    'accord_store_reserve_bytes',
+    'Room in the store below which ordinary callers can only remove',
+    () => state.admission.space?.reserveBytes,
+  );
   const budgets: Measured[] = [];
   addBudgetMetrics(registry, budgets);
   const endpoint: Endpoint = {
@@ -79,13 +93,18 @@ export function createMetrics({ server, state, reads, mayReadRestricted }: Metri
   return { registry, restricted, addBudget: (budget) => void budgets.push(budget), endpoint };
 }
 
-function addGauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {
+type Reading = () => number | undefined | Promise<number>;
+
+/** Adds a gauge, which has no value while `read` returns undefined. */
+function addGauge(registry: Registry, name: string, help: string, read: Reading): void {
   new Gauge({
     name,
     help,
     registers: [registry],
     async collect() {
-      this.set(await read());
+      const value = await read();
+      if (value === undefined) this.remove();
+      else this.set(value);
     },
   });
 }

@@ -174,7 +174,7 @@ export interface Engine extends AsyncDisposable {
   /** Maintains the store (compaction) until `signal` aborts. Runs as a background job on one node. */
   housekeep?(signal: AbortSignal): Promise<void>;
 
-  /** Returns the room in the store, or `undefined` if the store does not tell. @throws StateError `unavailable` */
+  /** Returns the room in the store, or `undefined` if the store does not tell, which can change. @throws StateError `unavailable` */
   space(signal: AbortSignal): Promise<StoreSpace | undefined>;
 
   /** Returns the milliseconds since the store last answered; 0 for an exclusive engine. */

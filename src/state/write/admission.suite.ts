@@ -10,7 +10,7 @@ import { until } from '../../../test/support/until.ts';
 import { createRate } from '../../budget/rate.ts';
 import type { StoreSpace } from '../engine/engine.ts';
 import { isStateError } from '../errors.ts';
-import { OPERATION_BYTES } from '../limits.ts';
+import { OPERATION_BYTES, SPACE_CHECK_MS } from '../limits.ts';
 import type { State } from '../state.ts';
 import type { RowQuota, WriteCaller } from './admission.ts';
 import type { Transaction } from './transaction.ts';
@@ -235,6 +235,20 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
       const moved = { caller: USER, isRemoval: true };
       await state.write((tx) => tx.put(counters, { id: 'tombstone', value: 2, partition: 'p' }), moved);
       assert.equal(state.admission.refused.get('store'), 2);
+    });
+
+    it('looks at the room again when the store did not tell it before [STATE-119]', async () => {
+      await using store = await makeStore();
+      const clock = createFakeClock();
+      let space: StoreSpace | undefined;
+      const engine = { ...store.engine(), space: () => Promise.resolve(space) };
+      await using state = await openState(engine, { clock });
+      assert.equal(state.admission.space, undefined);
+      space = { freeBytes: 99, reserveBytes: 100, removalBytes: 50, reason: 'the store is nearly full' };
+      await clock.run(2 * SPACE_CHECK_MS);
+      assert.equal(state.admission.space, space);
+      const write = state.write((tx) => tx.put(counters, { id: 'a', value: 2, partition: 'p' }), { caller: USER });
+      await assert.rejects(write, { code: 'full' });
     });
 
     it('charges each caller for the bytes of its writes, and nothing for refused ones [STATE-117]', async () => {

@@ -68,6 +68,8 @@ export interface WriteEffect {
 export interface Admission extends Measured {
   /** Sets the room in the store; undefined if the store does not tell. */
   setSpace(space: StoreSpace | undefined): void;
+  /** The room in the store; undefined if the store does not tell. */
+  readonly space: StoreSpace | undefined;
   /** Returns the error of a write that would add more than its caller may. */
   refuse(effect: WriteEffect): StateError | undefined;
   /** Takes bytes from the caller's rate. @returns the error if they are not available; then nothing was taken */
@@ -144,6 +146,9 @@ export function createAdmission(
   return {
     name: 'rows',
     refused,
+    get space() {
+      return space;
+    },
     setSpace(now) {
       space = now;
     },

@@ -52,6 +52,8 @@ export interface Database {
   scan(table: string, range: ScanRange): ScannedPage;
   /** Whether the store has no rows and never had a commit [SQLITE-41]. */
   isEmpty(): boolean;
+  /** Returns the bytes of free pages in the file, which rows can use. */
+  freeBytes(): number;
   begin(): void;
   put(operations: EncodedOperations): void;
   finishImport(head: Head): void;
@@ -170,6 +172,7 @@ export function openDatabase(file: string): Database {
     scan: (table, range) => scan(db, table, range),
     // A store whose rows were all removed has served indexes that an import would reuse.
     isEmpty: () => current.index === FIRST_INDEX && totals.size === 0,
+    freeBytes: () => space.freeBytesInFile(),
     begin: () => db.exec('BEGIN IMMEDIATE'),
     put: (operations) => apply(operations.split('\u0000'), totals),
     finishImport(head) {

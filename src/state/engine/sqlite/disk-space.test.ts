@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { mountSmallDisk, skipWithoutMount } from '../../../../test/support/process/small-disk.ts';
-import { openLoadedNode, put, remove } from '../../../../test/support/state/engine-node.ts';
+import { openLoadedNode, put, remove, testTimeout } from '../../../../test/support/state/engine-node.ts';
 import { isStateError } from '../../errors.ts';
 import { sqliteEngine } from './engine.ts';
 
@@ -34,12 +34,15 @@ describe('the SQLite engine on a small disk', { skip: skipWithoutMount, timeout:
         }
       }
     };
+    const freeBytes = async () => (await node.engine.space(testTimeout()))?.freeBytes ?? 0;
     const count = await addUntilFull(0);
+    assert.ok((await freeBytes()) < 1024 * KIBIBYTE);
     assert.ok(count > 100, `${count} rows of 16 KiB`);
     // Each deletion leaves an audit entry, as in a server.
     for (let number = 0; number < count; number++) {
       await node.commit([remove(`k${number}`), put(`e${number}`, value('y', 1), 'audit')]);
     }
+    assert.ok((await freeBytes()) > 1024 * KIBIBYTE, 'free pages of the file count as room [STATE-119]');
     const again = await addUntilFull(count);
     assert.ok(again - count > count / 2, `${again - count} rows after the deletions`);
     await node.commit([remove(`k${count}`)]);

@@ -21,6 +21,8 @@ export interface DiskSpace {
   configure(): void;
   /** @throws DiskReserveError if only the reserve is left, and the commit removes nothing */
   check(removesRows: boolean): void;
+  /** Returns the bytes of free pages in the file. Deletions leave them, and the file does not shrink. */
+  freeBytesInFile(): number;
   /** Moves the commits of the log to the file if the disk is nearly full. */
   afterCommit(): void;
   /** Moves the commits of the log to the file. @returns whether the disk had room for them */
@@ -40,7 +42,12 @@ export function diskSpace(db: DatabaseSync, directory: string, isFull: (error: u
       return false;
     }
   };
+  const freeBytesInFile = (): number => {
+    const { freelist_count: pages } = db.prepare('PRAGMA freelist_count').get() as { freelist_count: number };
+    return pages * PAGE_BYTES;
+  };
   return {
+    freeBytesInFile,
     configure() {
       const pages = Math.max(1, Math.min(LOG_PAGES_MAX, Math.floor(reserveBytes / 2 / PAGE_BYTES)));
       db.exec(`PRAGMA wal_autocheckpoint=${pages}; PRAGMA journal_size_limit=${pages * PAGE_BYTES}`);
@@ -49,9 +56,7 @@ export function diskSpace(db: DatabaseSync, directory: string, isFull: (error: u
       const { bsize: blockBytes, bavail } = statfsSync(directory);
       freeBytes = blockBytes * bavail;
       if (removesRows || freeBytes >= reserveBytes) return;
-      // Deletions leave free pages inside the file, which does not shrink.
-      const { freelist_count: freePages } = db.prepare('PRAGMA freelist_count').get() as { freelist_count: number };
-      if (freeBytes + freePages * PAGE_BYTES >= reserveBytes) return;
+      if (freeBytes + freeBytesInFile() >= reserveBytes) return;
       const left = Math.ceil(reserveBytes / 1024);
       throw new DiskReserveError(`the last ${left} KiB are kept for writes that remove something`);
     },

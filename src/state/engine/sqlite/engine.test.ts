@@ -89,12 +89,13 @@ describe('sqlite engine', () => {
   });
 
   it('reports a fatal error and rejects pending requests when its thread ends, unless it is closing [SQLITE-36]', async () => {
-    await using store = await sqliteStore();
+    await using directory = await temporaryDirectory();
     const started = once(process, 'worker') as Promise<[Worker]>;
-    const node = await openLoadedNode(store.engine());
+    // The thread answers neither request before it ends.
+    const node = await openLoadedNode(sqliteEngine({ directory: directory.path, simulatedSyncMs: 60_000 }));
     const [thread] = await started;
-    const reading = node.engine.head(testTimeout());
     const committing = node.commit([put('k', 'v')]);
+    const reading = node.engine.head(testTimeout());
     const ended = thread.terminate();
     await assert.rejects(reading, (error) => isStateError(error, 'unavailable'));
     await assert.rejects(committing, (error) => isStateError(error, 'outcome-unknown'));

@@ -4,6 +4,7 @@ import { access, constants, readFile, rm, statfs, writeFile } from 'node:fs/prom
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { StateError } from '../../errors.ts';
+import { CALLERS_DISK_RESERVE_BYTES_MAX, CALLERS_DISK_RESERVE_SHARE } from '../../limits.ts';
 import { makeDirectory } from '../../make-directory.ts';
 import type { CommitLimits, Engine, Follower, NodeIdentity, Operation, ScannedRow, StoredRow } from '../engine.ts';
 import {
@@ -42,10 +43,6 @@ const LIMITS: CommitLimits = {
 
 /** Rows in one message to the worker during an import. */
 const IMPORT_SLICE_ROWS = 5_000;
-
-/** Room on the disk that ordinary callers leave to operators and removals: a twentieth of it, at most 64 MiB. */
-const DISK_RESERVE_SHARE = 0.05;
-const DISK_RESERVE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Creates the engine. `open` starts its worker thread and locks the file. */
 export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOptions): Engine {
@@ -140,8 +137,9 @@ export function sqliteEngine({ directory, simulatedSyncMs = 0 }: SqliteEngineOpt
 
     async space() {
       const { bavail, bsize, blocks } = await statfs(directory);
-      const reserveBytes = Math.min(DISK_RESERVE_BYTES_MAX, blocks * bsize * DISK_RESERVE_SHARE);
-      const freeBytes = bavail * bsize;
+      const reserveBytes = Math.min(CALLERS_DISK_RESERVE_BYTES_MAX, (blocks * bsize) / CALLERS_DISK_RESERVE_SHARE);
+      // Deletions leave free pages inside the file, which does not shrink.
+      const freeBytes = bavail * bsize + (await opened().thread.request({ kind: 'free-bytes' }));
       const reason = `the disk of ${directory} has ${Math.round(freeBytes / 2 ** 20)} MiB left: free space on it`;
       return { freeBytes, reserveBytes, removalBytes: 0, reason };
     },

@@ -8,6 +8,7 @@ export type Request =
   | { readonly kind: 'page' }
   | { readonly kind: 'verify' }
   | { readonly kind: 'head' }
+  | { readonly kind: 'free-bytes' }
   | { readonly kind: 'scan'; readonly table: string; readonly range: ScanRange }
   | { readonly kind: 'import-begin' }
   | { readonly kind: 'import-rows'; readonly operations: EncodedOperations }
@@ -40,6 +41,7 @@ export interface Responses {
   readonly commit: 'committed' | 'conflict';
   readonly load: Head;
   readonly head: Head;
+  readonly 'free-bytes': number;
   /** Undefined at the end of the load. */
   readonly page: LoadedPage | undefined;
   readonly verify: null;

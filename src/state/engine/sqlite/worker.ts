@@ -52,6 +52,8 @@ function handle(request: Request): unknown {
       return database.startLoad(request.except);
     case 'head':
       return database.head();
+    case 'free-bytes':
+      return database.freeBytes();
     case 'page':
       return database.nextPage();
     case 'verify':

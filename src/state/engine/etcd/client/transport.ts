@@ -5,7 +5,8 @@ import { CALL_TIMEOUT_MS, PING_INTERVAL_MS, STREAM_WINDOW_BYTES } from '../limit
 
 /** TLS options as PEM text. They may change; the next connection uses the new ones [ETCD-85]. */
 export interface Tls {
-  readonly ca?: string | undefined;
+  /** The trusted CA certificates. Default: those that come with Node. */
+  readonly ca?: string | readonly string[] | undefined;
   /** This server's client certificate and its key. */
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
