@@ -134,6 +134,17 @@ describe('GET /v1/acl/token/self [ACL-36]', () => {
     assert.deepEqual([answer.status, answer.text], [400, 'partition "nowhere" does not exist']);
   });
 
+  test('tells a caller without a grant in a partition nothing about it [ACL-50]', async () => {
+    await using api = await startApi();
+    await api.makePartitions('eu');
+    const { SecretID: token } = await api.makeToken(['services:write@default']);
+    const textOf = async (partition: string) => {
+      const { status, text } = await api.request('GET', `/v1/acl/token/self?partition=${partition}`, { token });
+      return [status, text];
+    };
+    assert.deepEqual(await textOf('nowhere'), await textOf('eu'));
+  });
+
   test('returns 404 with acl.enabled: false', async () => {
     await using api = await startApi({ policy: { enabled: false } });
     const answer = await api.request('GET', '/v1/acl/token/self');

@@ -2,7 +2,7 @@
 import type { Evaluate, ReadResult } from '../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { Stored } from '../../state/table.ts';
-import { type AclToken, aclTokens } from '../acl-token.ts';
+import { type AclToken, aclTokens, permitsAnyName, RESOURCES } from '../acl-token.ts';
 import { aclTokenJsonText } from '../acl-token-to-json.ts';
 import {
   type Caller,
@@ -35,10 +35,16 @@ export function readSelf(credentials: Credentials, context: RequestContext): Eva
     }
     const stored = caller.accessorId === undefined ? undefined : snapshot.get(aclTokens, caller.accessorId);
     if (stored === undefined) throw permissionDenied(caller, { resource: 'acl', access: 'read' });
-    if (requestedPartition !== undefined) existingPartition(snapshot, requestedPartition);
+    if (requestedPartition !== undefined && hasGrantIn(caller, requestedPartition)) {
+      existingPartition(snapshot, requestedPartition);
+    }
     return tokenResult(credentials, caller, stored);
   };
 }
+
+/** Whether the caller may know that the partition exists [ACL-50]. */
+const hasGrantIn = ({ grants }: Caller, partition: string): boolean =>
+  RESOURCES.some((resource) => permitsAnyName(grants, resource, 'read', partition));
 
 function tokenResult({ state }: Credentials, caller: Caller, stored: Stored<AclToken>): ReadResult {
   const watched = state.watchRow(aclTokens, stored.row.accessorId);

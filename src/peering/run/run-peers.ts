@@ -13,6 +13,7 @@ import { exportedNamesJob } from '../export/exported-names-job.ts';
 import { createExporter, type Exporter } from '../export/exporter.ts';
 import type { PeeringService } from '../peering-context.ts';
 import type { SecretStore } from '../record/encrypted-secret.ts';
+import { peerings } from '../record/record.ts';
 import { reservations, tombstones } from '../record/secrets.ts';
 import { type Acceptor, createAcceptor } from '../stream/accepting/acceptor.ts';
 import { exchangeSecret } from '../stream/accepting/exchange-secret.ts';
@@ -69,7 +70,7 @@ export async function runPeers(parts: PeersOptions): Promise<RunningPeers> {
   await using opened = new AsyncDisposableStack();
   const traffic = createStreamTraffic();
   const refusals = createRefusalLog(log, clock);
-  const budgets = createImportBudgets(clock);
+  const budgets = createImportBudgets(clock, (id) => state.snapshot.get(peerings, id) !== undefined);
   const forget = (peeringId: string): void => {
     budgets.forget(peeringId);
     traffic.forget(peeringId);

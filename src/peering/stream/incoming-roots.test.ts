@@ -50,7 +50,7 @@ describe('a received trust bundle', () => {
     const parts = {
       state: to.state,
       clock,
-      budgets: createImportBudgets(clock),
+      budgets: createImportBudgets(clock, () => true),
       identity: { trustDomain: 'here.accord' },
     };
     const incoming = incomingResources(parts, id, Promise.resolve(epoch));

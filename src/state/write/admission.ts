@@ -74,7 +74,7 @@ export interface Admission extends Measured {
   refuse(effect: WriteEffect): StateError | undefined;
   /** Takes bytes from the caller's rate. @returns the error if they are not available; then nothing was taken */
   takeBytes(caller: WriteCaller | undefined, bytes: number): StateError | undefined;
-  /** Returns the holders that use at least `share` of their quota. */
+  /** Returns the holders that use at least `share` of their quota, without those that are exempt from it. */
   crowdedHolders(share: number): Iterable<{ readonly kind: string; readonly name: string; readonly rows: number }>;
 }
 
@@ -127,7 +127,7 @@ export function createAdmission(
     const growth = mayGrow ? GROWTH_RESERVE_SHARE : 0;
     if (total <= memory.bytesMax * (1 + growth - (isOrdinary ? RESERVE_SHARE : 0))) return undefined;
     const figures = `${mebibytes(total - added)} of ${mebibytes(memory.bytesMax)} MiB of memory`;
-    const reserved = isOrdinary ? '; the last 2 % are for operators' : '';
+    const reserved = isOrdinary ? `; the last ${Math.round(RESERVE_SHARE * 100)} % are for operators` : '';
     return `the rows of the state take ${figures}: ${memory.reason}${reserved}`;
   }
 
@@ -166,23 +166,26 @@ export function createAdmission(
     },
     *crowdedHolders(share) {
       const { rowCounts, tables } = current();
-      for (const { table, rowsMax: max, kind, nameOf } of quotas) {
+      for (const quota of quotas) {
+        const { table, rowsMax: max, kind, nameOf } = quota;
         for (const [key, rows] of rowCounts.entries(table)) {
           if (rows < max * share) continue;
-          const stored = tables.get(table)?.rows.get(key);
-          yield { kind, name: stored === undefined ? key : nameOf(stored.row), rows };
+          const holder = tables.get(table)?.rows.get(key)?.row;
+          if (!isExempt(quota, holder)) yield { kind, name: holder === undefined ? key : nameOf(holder), rows };
         }
       }
     },
     measure() {
-      const { rowCount, rowCounts } = current();
+      const { rowCount, rowCounts, tables } = current();
       const total = { bound: 'total', used: rowCount, max: rowsMax };
       return [
         total,
-        ...quotas.map(({ table, rowsMax: max, kind }) => {
+        ...quotas.map((quota) => {
           let used = 0;
-          for (const [, rows] of rowCounts.entries(table)) used = Math.max(used, rows);
-          return { bound: kind, used, max };
+          for (const [key, rows] of rowCounts.entries(quota.table)) {
+            if (rows > used && !isExempt(quota, tables.get(quota.table)?.rows.get(key)?.row)) used = rows;
+          }
+          return { bound: quota.kind, used, max: quota.rowsMax };
         }),
       ];
     },

@@ -63,7 +63,7 @@ export async function previewEntry(credentials: Credentials, given: RequestConte
   const { snapshot } = state;
   const request = { context, kind: body.Kind, name: body.Name, access: 'write' } as const;
   const { caller, partition, stored } = findEntry(credentials, snapshot, request);
-  const entry: ConfigEntry = newEntry(body, partition, { reader: snapshot, edition });
+  const entry: ConfigEntry = newEntry(body, partition, { reader: snapshot, edition, caller });
   const peers =
     entry.kind === 'exported-services'
       ? exportedDifference(ofKind(entry.kind, stored), entry, localServiceNames(snapshot, partition))

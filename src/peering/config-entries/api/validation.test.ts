@@ -8,7 +8,7 @@ import {
   mustWrite,
   requestWrite,
 } from '../../../../test/support/peering/config-entry-requests.ts';
-import { sharedApi } from '../../../../test/support/process/api.ts';
+import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
 
 const PEER_RULE =
   "is not a valid peer name: a valid peering name must consist of alphanumeric characters or '-', must start and end with an alphanumeric character, and be at most 63 characters long";
@@ -270,4 +270,23 @@ describe('a valid entry', () => {
     const { status, text } = await requestWrite(api(), intentionEntry('DB', []), '', { token });
     assert.deepEqual([status, text], [400, 'Sources: at least one source is required']);
   });
+});
+
+test('an entry tells nothing about partitions in which the caller may read no entry [SVC-114]', async () => {
+  await using api = await startApi();
+  await api.makePartitions('eu');
+  const { SecretID: token } = await api.makeToken(['config:write@default', 'services:read@*']);
+  const answerTo = async (method: string, path: string, body: Fields) => {
+    const { status, text } = await api.request(method, path, { body, token });
+    return [status, text.replaceAll(/nowhere/g, 'eu')];
+  };
+  const entries = (partition: string) => [
+    exportEntry({ web: [`partition:${partition}`] }),
+    intentionEntry('db', [`allow web/${partition}`]),
+  ];
+  for (const [method, path] of [['POST', '/v1/config/preview'] as const, ['PUT', '/v1/config'] as const]) {
+    for (const [i, missing] of entries('nowhere').entries()) {
+      assert.deepEqual(await answerTo(method, path, missing), await answerTo(method, path, entries('eu')[i] ?? {}));
+    }
+  }
 });

@@ -37,7 +37,10 @@ export async function writeEntry(
   return await writeForRequest(credentials, context, (tx): WriteResult => {
     const request = { context, kind: body.Kind, name: body.Name, access: 'write' } as const;
     const { caller, partition, stored: before } = findEntry(credentials, tx, request);
-    const entry = { ...newEntry(body, partition, { reader: tx, edition }), ...(before && { name: before.row.name }) };
+    const entry = {
+      ...newEntry(body, partition, { reader: tx, edition, caller }),
+      ...(before && { name: before.row.name }),
+    };
     if (!isUnchangedSince(before, cas)) return { done: false };
     const warning = missingPeersWarning(tx, caller, entry);
     if (before === undefined || !isSameEntry(before.row, entry)) {

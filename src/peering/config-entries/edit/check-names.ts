@@ -1,4 +1,6 @@
 /** Validates the names of services, peers and partitions in an entry. Every error begins with its place ([SVC-66]). */
+import { permitsAnyName } from '../../../credentials/acl-token.ts';
+import type { Caller } from '../../../credentials/caller.ts';
 import {
   DEFAULT_PARTITION,
   type Edition,
@@ -17,6 +19,7 @@ import { WILDCARD } from '../config-entry.ts';
 export interface ValidationContext {
   readonly reader: Reader;
   readonly edition: Edition;
+  readonly caller: Caller;
 }
 
 /** Returns the error for a value at a place such as `Services[0].Consumers[1]`. */
@@ -51,12 +54,16 @@ export function checkPeerNameAt(place: string, name: string): void {
   }
 }
 
-/** Checks that a partition exists. @throws ServiceError `bad-request` */
-export function checkPartitionAt(place: string, name: string, { reader, edition }: ValidationContext): void {
+/**
+ * Checks the syntax of a partition's name, and that the partition exists if the caller may read some entry there. Other
+ * callers must not learn which partitions exist ([SVC-114]). @throws ServiceError `bad-request`
+ */
+export function checkPartitionAt(place: string, name: string, { reader, edition, caller }: ValidationContext): void {
   const key = partitionKey(name);
   if (edition === 'community' && key !== DEFAULT_PARTITION) {
     throw invalidAt(place, PARTITIONS_ARE_ENTERPRISE);
   }
   if (!isPartitionName(name)) throw invalidAt(place, invalidPartitionText(name));
+  if (!permitsAnyName(caller.grants, 'config', 'read', name)) return;
   if (reader.get(partitions, key) === undefined) throw invalidAt(place, `partition "${name}" does not exist`);
 }

@@ -8,9 +8,11 @@ import { createImportBudgets, type ImportBudgets } from './import-budgets.ts';
 describe('the write budget of a peer [STREAM-96]', () => {
   let clock: FakeClock;
   let budgets: ImportBudgets;
+  let existing: Set<string>;
   beforeEach(() => {
     clock = createFakeClock();
-    budgets = createImportBudgets(clock);
+    existing = new Set(['east', 'west']);
+    budgets = createImportBudgets(clock, (peering) => existing.has(peering));
   });
   const { signal } = new AbortController();
 
@@ -70,9 +72,16 @@ describe('the write budget of a peer [STREAM-96]', () => {
     assert.equal(clock.timerCount, 0);
   });
 
-  it('is forgotten with its peering', async () => {
-    await spend('east', 'x', 1, []);
+  it('is forgotten with its peering, although its streams end later', async () => {
+    const [used, unused] = [budgets.of('east'), budgets.of('east')];
+    await used.spend(1, signal);
+    existing.delete('east');
     budgets.forget('east');
+    for (const budget of [used, unused, budgets.of('east')]) {
+      await budget.spend(1, signal);
+      budget.setUsed({ services: 1, instances: 1, bytes: 1 });
+      budget.countRefused();
+    }
     assert.equal(budgets.byPeering.size, 0);
   });
 });

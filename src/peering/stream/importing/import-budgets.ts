@@ -46,7 +46,10 @@ type Entry = { -readonly [K in keyof ImportFigures]: ImportFigures[K] } & {
 
 const BURST_MS = (IMPORT_BYTES_BURST / IMPORT_BYTES_PER_SECOND) * 1_000;
 
-export function createImportBudgets(clock: Clock): ImportBudgets {
+/**
+ * @param exists whether a peering exists. A stream can outlast its peering, and must not add an entry after `forget`.
+ */
+export function createImportBudgets(clock: Clock, exists: (peeringId: string) => boolean): ImportBudgets {
   const byPeering = new Map<string, Entry>();
 
   function entryOf(peeringId: string): Entry {
@@ -60,7 +63,7 @@ export function createImportBudgets(clock: Clock): ImportBudgets {
       refilledAtMs: 0,
       queue: undefined,
     };
-    byPeering.set(peeringId, entry);
+    if (exists(peeringId)) byPeering.set(peeringId, entry);
     return entry;
   }
 
@@ -77,28 +80,33 @@ export function createImportBudgets(clock: Clock): ImportBudgets {
     entry.writtenBytes += bytes;
   }
 
+  async function spend(entry: Entry, bytes: number, signal: AbortSignal): Promise<void> {
+    if (entry.queue === undefined && delayOf(entry) <= 0) return await admit(entry, bytes, signal);
+    const before = entry.queue ?? Promise.resolve();
+    const admitted = before.then(() => admit(entry, bytes, signal));
+    // An aborted write leaves its place to the next one.
+    const queue = admitted.catch(() => undefined);
+    entry.queue = queue;
+    await admitted.finally(() => {
+      if (entry.queue === queue) entry.queue = undefined;
+    });
+  }
+
   return {
     byPeering,
-    of: (peeringId) => ({
-      async spend(bytes, signal) {
-        const entry = entryOf(peeringId);
-        if (entry.queue === undefined && delayOf(entry) <= 0) return await admit(entry, bytes, signal);
-        const before = entry.queue ?? Promise.resolve();
-        const admitted = before.then(() => admit(entry, bytes, signal));
-        // An aborted write leaves its place to the next one.
-        const queue = admitted.catch(() => undefined);
-        entry.queue = queue;
-        await admitted.finally(() => {
-          if (entry.queue === queue) entry.queue = undefined;
-        });
-      },
-      setUsed(used) {
-        entryOf(peeringId).used = used;
-      },
-      countRefused() {
-        entryOf(peeringId).refused += 1;
-      },
-    }),
+    of(peeringId) {
+      let known: Entry | undefined;
+      const own = (): Entry => (known ??= entryOf(peeringId));
+      return {
+        spend: (bytes, signal) => spend(own(), bytes, signal),
+        setUsed(used) {
+          own().used = used;
+        },
+        countRefused() {
+          own().refused += 1;
+        },
+      };
+    },
     forget: (peeringId) => void byPeering.delete(peeringId),
   };
 }

@@ -18,7 +18,7 @@ import type { ImportBudgets } from './import-budgets.ts';
 import { createImportSpans } from './import-spans.ts';
 import { incomingServices, toRefusal } from './incoming-services.ts';
 import { ForeignRoots, putBundle } from './put-bundle.ts';
-import { checkServiceNames, isValidServiceName } from './service-names.ts';
+import { checkServiceNames } from './service-names.ts';
 
 export interface IncomingResourcesDependencies {
   readonly state: State;
@@ -109,7 +109,7 @@ export function incomingResources(
     delivery,
     apply: (resource, _first, signal, encoded) => spans.within(() => apply(resource, signal, encoded)),
     async undecodable({ kind, id }, reason, signal) {
-      if (kind === 'service' && isValidServiceName(id)) await services.mark(id, reason, signal);
+      if (kind === 'service') await services.undecodable(id, reason, signal);
     },
   };
 }

@@ -39,7 +39,7 @@ beforeEach(async () => {
 });
 afterEach(() => api[Symbol.asyncDispose]());
 
-const budgets = createImportBudgets(systemClock);
+const budgets = createImportBudgets(systemClock, () => true);
 const identity = { trustDomain: 'here.accord' };
 
 /** Opens the current stream of a new peering. */
@@ -131,10 +131,12 @@ test('services of a peer count toward the quota of the peering’s partition, an
 });
 
 describe('incoming services', () => {
-  test('share one commit when they arrive in parallel', async () => {
+  test('share commits when they arrive in parallel', async () => {
     const before = api.state.snapshot.index;
     await Promise.all(Array.from({ length: 16 }, (_, i) => service(`s${i}`, importedInstance(`s${i}`, 'n1'))));
-    assert.equal(api.state.snapshot.index, before + 1);
+    // One commit, or a few on a busy machine, on which a batch is cut at its time limit.
+    const commits = api.state.snapshot.index - before;
+    assert.ok(commits <= 4, `${commits} commits`);
     assert.equal(api.state.snapshot.all(importedServices).length, 16);
   });
 
@@ -226,7 +228,7 @@ describe('incoming services', () => {
 
   test('that change over and over are written at the rate of the peer [STREAM-96]', async () => {
     const clock = createFakeClock();
-    const limited = { state: api.state, clock, budgets: createImportBudgets(clock), identity };
+    const limited = { state: api.state, clock, budgets: createImportBudgets(clock, () => true), identity };
     const epoch = api.state.snapshot.get(peerings, peeringId)?.row.epoch ?? 0;
     const churning = incomingResources(limited, peeringId, Promise.resolve(epoch));
     await limited.budgets.of(peeringId).spend(IMPORT_BYTES_BURST + IMPORT_BYTES_PER_SECOND, signal);
@@ -265,6 +267,15 @@ describe('incoming services', () => {
 });
 
 describe('a refused service', () => {
+  test('is counted, whatever is wrong with it [STREAM-67]', async () => {
+    await refusal(bring('service', 'web', invalidService()));
+    await refusal(service('consul', importedInstance('consul', 'n1')));
+    await refusal(service('a\u0000b', importedInstance('a\u0000b', 'n1')));
+    await incoming.undecodable({ kind: 'service', id: 'web' }, 'cannot be decoded', signal);
+    await incoming.undecodable({ kind: 'service', id: 'a\u0000b' }, 'cannot be decoded', signal);
+    assert.equal(budgets.byPeering.get(peeringId)?.refused, 5);
+  });
+
   test('is marked and keeps its previous version until it is accepted [STREAM-67] [SVC-82] [STREAM-64]', async () => {
     await list('db', 'web');
     await service('web', importedInstance('web', 'n1'));

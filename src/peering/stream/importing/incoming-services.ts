@@ -27,7 +27,7 @@ import { foundIn, isListed, isSameList, putFound } from './found-services.ts';
 import type { ImportBudget } from './import-budgets.ts';
 import { type Amount, amountFor, createImportUsage, IMPORTS_MAX, type ImportUsage } from './import-usage.ts';
 import { instanceFromWire } from './instance-from-wire.ts';
-import { checkServiceName, checkServiceNames } from './service-names.ts';
+import { checkServiceName, checkServiceNames, isValidServiceName } from './service-names.ts';
 
 export interface ReceivedService {
   readonly name: string;
@@ -40,8 +40,8 @@ export interface IncomingServices {
   list(message: ExportedServiceList, signal: AbortSignal): Promise<void>;
   /** Applies a service. @throws ApplyRefused, SessionSuperseded, StateError */
   service(received: ReceivedService, signal: AbortSignal): Promise<void>;
-  /** Marks a service that could not be decoded. @throws SessionSuperseded, StateError */
-  mark(service: string, reason: string, signal: AbortSignal): Promise<void>;
+  /** Marks a service that could not be decoded, if its name is valid. @throws SessionSuperseded, StateError */
+  undecodable(service: string, reason: string, signal: AbortSignal): Promise<void>;
 }
 
 interface PeeringRow {
@@ -108,7 +108,12 @@ export function incomingServices(
   }
 
   async function service(received: ReceivedService, signal: AbortSignal): Promise<void> {
-    checkServiceName(received.name);
+    try {
+      checkServiceName(received.name);
+    } catch (error) {
+      budget.countRefused();
+      throw error;
+    }
     try {
       const contentHash = hash('sha256', received.encoded, 'base64url');
       await applyService({ ...received, contentHash }, signal);
@@ -211,7 +216,14 @@ export function incomingServices(
     });
   }
 
-  return { list, service, mark };
+  return {
+    list,
+    service,
+    async undecodable(name, reason, signal) {
+      budget.countRefused();
+      if (isValidServiceName(name)) await mark(name, reason, signal);
+    },
+  };
 }
 
 /** Returns the NACK for an error, or `undefined` for an error of this server. */

@@ -15,6 +15,11 @@ export interface PeeringTraffic {
   roundTripMs: number | undefined;
 }
 
+/**
+ * `received`, `sent` and `opened` begin the counters of a peering. stream-times.ts notices the removal of a peering that
+ * has sent or received a message, and then `forget` ends them. The other methods can be called later, by a stream that
+ * ends, so they do nothing for an unknown peering.
+ */
 export interface StreamTraffic {
   readonly byPeering: ReadonlyMap<string, Readonly<PeeringTraffic>>;
   received(peeringId: string, kind: MessageKind, bytes: number): void;
@@ -23,6 +28,7 @@ export interface StreamTraffic {
   acknowledged(peeringId: string, afterMs: number): void;
   /** Adds the refused resources of an ended session. */
   refused(peeringId: string, byPeer: number, here: number): void;
+  /** Frees the counters of a removed peering. */
   forget(peeringId: string): void;
 }
 
@@ -61,10 +67,12 @@ export function createStreamTraffic(): StreamTraffic {
       of(peeringId).opened += 1;
     },
     acknowledged(peeringId, afterMs) {
-      of(peeringId).roundTripMs = afterMs;
+      const traffic = byPeering.get(peeringId);
+      if (traffic !== undefined) traffic.roundTripMs = afterMs;
     },
     refused(peeringId, byPeer, here) {
-      const traffic = of(peeringId);
+      const traffic = byPeering.get(peeringId);
+      if (traffic === undefined) return;
       traffic.refusedByPeer += byPeer;
       traffic.refusedHere += here;
     },
