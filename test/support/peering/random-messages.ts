@@ -90,7 +90,7 @@ interface RandomMessage {
 }
 
 function randomMessages(random: Random): { next(nonce: string): RandomMessage } {
-  const values = randomValues(random, new KnownStrings());
+  const values = randomValues(random, { known: new KnownStrings() });
 
   const message = (fields: object): Uint8Array => {
     const [kind, value] = Object.entries(fields)[0] ?? [];

@@ -1,212 +1,201 @@
-/** Random requests to every endpoint of both services: what the API description allows, mutations of it, and raw bytes. */
+/** Sends random requests to every endpoint of both services, and checks what each of them may do. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import type { TSchema } from 'typebox';
+import { auditKeyAt, auditLog } from '../../../src/audit/record.ts';
+import { ALL_GRANTS, aclTokens, type Grant } from '../../../src/credentials/acl-token.ts';
+import { hashSecret, orderedUuid } from '../../../src/credentials/ids-and-secrets.ts';
+import { users, userTokens } from '../../../src/credentials/user.ts';
 import type { Endpoint } from '../../../src/http/endpoint.ts';
+import { peerings } from '../../../src/peering/record/record.ts';
+import { reservations } from '../../../src/peering/record/secrets.ts';
 import type { Snapshot } from '../../../src/state/memory/snapshot.ts';
 import { tokenUses } from '../../../src/team-access/tables/authentication-token.ts';
-import { createRandom, type Random } from '../random.ts';
+import { teamMemberKey, teamMembers } from '../../../src/team-access/tables/team.ts';
+import { createRandom } from '../random.ts';
 import { makeCompany } from '../team-access/organizations.ts';
-import { MEDIA_TYPE, request } from '../team-access/team-access.ts';
-import type { Api } from './api.ts';
-import { KnownStrings, type RandomValues, randomValues } from './random-values.ts';
-
-interface Sent {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | undefined;
-  /** Whether the request is changed as bytes, and sent over a connection of its own. */
-  readonly asBytes: boolean;
-}
+import { request } from '../team-access/team-access.ts';
+import { type Api, startApi } from './api.ts';
+import { type RandomRequest, type RequestSource, randomRequest, scopeOf, type Tokens } from './random-request.ts';
+import { KnownStrings } from './random-values.ts';
 
 /** What the requests of one run led to. */
 export interface Outcome {
-  /** The number of answers by status. */
+  /** The number of responses by status. 0 stands for none. */
   readonly statuses: Map<number, number>;
-  /** The endpoints, such as `GET /v1/peerings`, that answered at least one request with 2xx. */
-  readonly succeeded: Set<string>;
+  /** The same by endpoint, such as `GET /v1/peerings`, for requests with its method. */
+  readonly byEndpoint: Map<string, Map<number, number>>;
 }
 
 /** A request that gets no answer in this time is not valid HTTP to its end, so the server waits for the rest. */
 const RAW_ANSWER_MS = 50;
 
-const HEADERS = [
-  ...['x-service-partition', 'x-service-export-passphrase', 'x-consul-token', 'x-request-id', 'accept', 'if-match'],
-  ...['accept-encoding', 'content-type', 'content-encoding', 'origin', 'if-none-match', 'cookie', 'expect'],
-];
-const FLAGS = ['pretty', 'cached', 'stale', 'consistent'];
-
 /** Requests after which a new organization takes over, because the changes have used up the earlier one. */
 const REQUESTS_OF_ORGANIZATION = 2_500;
+
+/** Peering tokens of another cluster that each organization starts with. */
+const PEERING_TOKENS = 10;
+
+/** Longer responses, such as an export, contain little that shorter ones do not. */
+const REMEMBERED_LENGTH_MAX = 20_000;
 
 /**
  * Sends `count` random requests one after the other, with tokens of every kind.
  * @throws AssertionError with the number of the request if an answer is 5xx, other than 501 of an operation that is not
- *   supported, or if a rejected request or a read changes the state
+ *   supported, or if a rejected request or a read changes the state or the audit log
  */
 export async function sendRandomRequests(api: Api, seed: number, count: number): Promise<Outcome> {
-  const outcome: Outcome = { statuses: new Map(), succeeded: new Set() };
+  await using other = await startApi({ node: 'other' });
+  const outcome: Outcome = { statuses: new Map(), byEndpoint: new Map() };
   await api.makePartitions('eu');
   // Each request has a source of its own, so a change of one does not change the following ones.
   const seeds = createRandom(seed);
-  // Made before the requests, which can change and delete any token.
-  const tokens = await makeTokens(api, Math.ceil(count / REQUESTS_OF_ORGANIZATION));
   let world: World | undefined;
   for (let i = 0; i < count; i++) {
-    if (i % REQUESTS_OF_ORGANIZATION === 0) world = undefined;
-    world ??= await makeWorld(api, i, tokens.shift() ?? []);
-    await sendOne(api, world, seeds.fork(), { outcome, name: `request ${i} of seed ${seed}` });
+    if (i % REQUESTS_OF_ORGANIZATION === 0 || world?.isSpent() === true) world = undefined;
+    world ??= await makeWorld({ api, other }, `${seed}-${i}`);
+    const sent = randomRequest(world, seeds.fork());
+    const status = await sendOne(api, world.known, sent, `request ${i} of seed ${seed}`);
+    increment(outcome.statuses, status);
+    if (sent.method !== sent.endpoint.method) continue;
+    const name = `${sent.endpoint.method} ${sent.endpoint.path}`;
+    increment(
+      outcome.byEndpoint.getOrInsertComputed(name, () => new Map()),
+      status,
+    );
   }
   return outcome;
 }
 
+const increment = (counts: Map<number, number>, key: number): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
+
 /** What the requests to one organization and to `/v1` name and present. */
-interface World {
-  readonly known: KnownStrings;
-  readonly people: readonly (string | null)[];
-  readonly programs: readonly (string | null)[];
+interface World extends RequestSource {
+  /** Whether the requests have deleted what most of them need: a token, the owner, or the organization. */
+  isSpent(): boolean;
 }
 
-const ALL_GRANTS = ['peering', 'services', 'config', 'acl', 'operator'].map((resource) => `${resource}:write@*`);
-
-/** Returns a token with every grant and one with few grants, for each of `count` worlds. */
-async function makeTokens(api: Api, count: number): Promise<string[][]> {
-  const result: string[][] = [];
-  for (let i = 0; i < count; i++) {
-    const all = await api.makeToken(ALL_GRANTS);
-    const few = await api.makeToken(['acl:write@eu', 'operator:read@*'], { Partition: 'eu' });
-    result.push([...times(20, all.SecretID), few.SecretID]);
-  }
-  return result;
-}
-
-async function makeWorld(api: Api, number: number, tokens: readonly string[]): Promise<World> {
+async function makeWorld({ api, other }: { readonly api: Api; readonly other: Api }, name: string): Promise<World> {
   const known = new KnownStrings();
-  const company = await makeCompany(api.state, `acme-${number}`);
-  const ids = { teams: company.teams, workspaces: company.workspaces, 'team-workspaces': company.rows };
-  for (const [type, byName] of Object.entries({ ...ids, organizations: { name: company.name } })) {
-    known.remember(Object.entries(byName).map(([name, id]) => ({ type, id, name })));
+  const company = await makeCompany(api.state, `acme-${name}`);
+  const all = await putToken(api, `all-${name}`, ALL_GRANTS);
+  const few = await putToken(api, `few-${name}`, [
+    { Resource: 'acl', Access: 'write', Partition: 'eu' },
+    { Resource: 'services', Access: 'write', Partition: 'default', Names: ['web'] },
+    { Resource: 'peering', Access: 'read', Partition: 'default' },
+  ]);
+  for (let i = 0; i < PEERING_TOKENS; i++) {
+    const body = { PeerName: `${name}-${i}` };
+    known.remember((await other.request('POST', '/v1/peering/token', { body })).json(), 'peering');
   }
-  const { owner, ...others } = company.tokens;
-  const people = [...times(40, owner), ...Object.values(others), ...times(5, api.adminToken)];
+  known.remember([{ Name: 'default' }, { Name: 'eu' }], 'partitions');
+  const ids = { teams: company.teams, workspaces: company.workspaces, 'team-workspaces': company.rows };
+  for (const [type, byName] of Object.entries(ids)) {
+    for (const [each, id] of Object.entries(byName)) known.remember({ type, id, name: each }, type);
+  }
+  known.pin('organizations.name', company.name);
+  for (const kind of ['owner', 'visible', 'reader', 'idle']) known.pin('users.username', `${company.name}-${kind}`);
+  const { owner, 'site-admin': admin } = company.tokens;
   // The first use of a user's token changes the user.
-  for (const token of people) await request(api, token, 'GET', '/account/details');
+  for (const token of [...Object.values(company.tokens), api.adminToken]) {
+    const answer = await request(api, token, 'GET', '/account/details');
+    if (token === owner) known.pin('id:self', answer.json<{ data: { id: string } }>().data.id);
+  }
   await api.usesWritten();
-  return { known, people, programs: [...tokens, 'unknown', null] };
-}
-
-const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
-
-async function sendOne(
-  api: Api,
-  { known, people, programs }: World,
-  random: Random,
-  { outcome: { statuses, succeeded }, name }: { readonly outcome: Outcome; readonly name: string },
-): Promise<void> {
-  let endpoint = random.pick(api.server.endpoints);
-  // Otherwise the organization and its owner would soon be deleted, and little but 404 would follow.
-  if (endpoint.method === 'DELETE' && random.chance(0.9)) endpoint = random.pick(api.server.endpoints);
-  const values = randomValues(random, known);
-  const token = random.pick(endpoint.path.startsWith('/api/') ? people : programs);
-  const sent = randomRequest(endpoint, token, random, values);
-  // The rows of a deleted owner are deleted in the background.
-  while (api.state.snapshot.mayHaveOrphans) await setImmediate();
-  const { snapshot } = api.state;
-  const { status, text, isJson } = await answerTo(api, sent, values);
-  statuses.set(status, (statuses.get(status) ?? 0) + 1);
-  const shown = `${name}: ${sent.method} ${sent.path} ${sent.body ?? ''}\n${status} ${text}`;
-  assert.ok(status < 500 || status === 501, shown);
-  if (status >= 400 || sent.method === 'GET' || sent.method === 'HEAD') await assertUnchanged(api, snapshot, shown);
-  if (status > 0 && status < 300 && sent.method === endpoint.method)
-    succeeded.add(`${endpoint.method} ${endpoint.path}`);
-  if (isJson && status < 300) known.remember(JSON.parse(text));
-}
-
-function randomRequest(endpoint: Endpoint, token: string | null, random: Random, values: RandomValues): Sent {
-  const asBytes = random.chance(0.02);
-  const method = random.chance(0.03) ? random.pick(METHODS.filter((name) => name !== 'CONNECT')) : endpoint.method;
-  const query = randomQuery(endpoint, random, values);
-  if (endpoint.blocking && !asBytes && random.chance(0.2)) query.push(`index=${random.below(3_000)}`, 'wait=1ms');
-  const headers: Record<string, string> = { host: 'localhost' };
-  if (token !== null) headers['authorization'] = `Bearer ${token}`;
-  while (random.chance(0.2)) headers[random.pick(HEADERS)] = headerText(values.text('header'));
-  const body = randomBody(endpoint, random, values);
-  if (body !== undefined) headers['content-length'] = String(body.length);
-  if (body !== undefined && random.chance(0.95)) headers['content-type'] = mediaTypeOf(endpoint);
+  const people: Tokens = {
+    of: ({ path }) => (path.includes('/admin/') ? admin : owner),
+    others: [...Object.values(company.tokens), api.adminToken, all],
+  };
+  const programs: Tokens = { of: () => all, others: [few, few, 'unknown', null, owner] };
   return {
-    method,
-    path: `${randomPath(endpoint.path, random, values)}${query.length > 0 ? `?${query.join('&')}` : ''}`,
-    headers,
-    body,
-    asBytes,
+    endpoints: api.server.endpoints,
+    known,
+    tokens: ({ path }: Endpoint) => (path.startsWith('/api/') ? people : programs),
+    isSpent: () => isSpent(api.state.snapshot, { owner: owner ?? '', admin: admin ?? '', all }, company.teams.owners),
   };
 }
 
-const mediaTypeOf = ({ bodyType, path }: Endpoint): string =>
-  bodyType ?? (path.startsWith('/api/v2/') ? MEDIA_TYPE : 'application/json');
+/** Whether a token is deleted, its user is suspended, or the owner has left the owners team. */
+function isSpent(
+  snapshot: Snapshot,
+  { owner, admin, all }: Readonly<Record<'owner' | 'admin' | 'all', string>>,
+  ownersTeamId: string,
+): boolean {
+  const isActive = (secret: string): boolean => {
+    const userId = snapshot.find(userTokens, 'secretHash', hashSecret(secret))?.row.userId;
+    return userId !== undefined && snapshot.get(users, userId)?.row.suspendedTime === undefined;
+  };
+  if (!isActive(owner) || !isActive(admin)) return true;
+  if (snapshot.find(aclTokens, 'secretHash', hashSecret(all)) === undefined) return true;
+  const userId = snapshot.find(userTokens, 'secretHash', hashSecret(owner))?.row.userId ?? '';
+  return snapshot.get(teamMembers, teamMemberKey(ownersTeamId, userId)) === undefined;
+}
 
-/** Replaces `:id` below `/teams/` with the ID of a team, and so on. */
-function randomPath(pattern: string, random: Random, values: RandomValues): string {
-  const path = pattern.replaceAll(/([\w-]+)\/:(\w+)/g, (_, before: string, name: string) => {
-    const names = [`id:${before}`, `id:${name}s`, `${name}ID`, `${before.replace(/s$/, '')}ID`, name, 'Name'];
-    return `${before}/${encoded(values.text(...names))}`;
+async function putToken(api: Api, secret: string, grants: readonly Grant[]): Promise<string> {
+  await api.state.write((tx) => {
+    const row = {
+      accessorId: orderedUuid(),
+      secretHash: hashSecret(secret),
+      description: '',
+      partition: 'default',
+      grants,
+    };
+    tx.put(aclTokens, { ...row, createTime: new Date(tx.now).toISOString() });
   });
-  return random.chance(0.02) ? `${path}/${encoded(values.unusualText())}` : path;
+  return secret;
 }
 
-function randomQuery({ query = [] }: Endpoint, random: Random, values: RandomValues): string[] {
-  const pairs = query
-    .filter(() => random.chance(0.25))
-    .map(({ name, schema }) => `${encodeURIComponent(name)}=${encoded(String(queryValue(name, schema, values)))}`);
-  if (random.chance(0.1)) pairs.push(`partition=${encoded(values.text('partition'))}`);
-  if (random.chance(0.1)) pairs.push(random.pick(FLAGS));
-  if (random.chance(0.05)) pairs.push(`${encoded(values.unusualText())}=${encoded(values.unusualText())}`);
-  return pairs;
+async function sendOne(api: Api, known: KnownStrings, sent: RandomRequest, name: string): Promise<number> {
+  // The rows of a deleted owner are deleted in the background.
+  while (api.state.snapshot.mayHaveOrphans) await setImmediate();
+  const { snapshot } = api.state;
+  const asked = `${name}: ${sent.method} ${sent.path} ${sent.body ?? ''}`;
+  const { status, text, isJson, tag, index } = await answerTo(api, sent).catch((cause: unknown) => {
+    throw new Error(`no response to ${asked}`, { cause });
+  });
+  const shown = `${asked}\n${status} ${text}`;
+  assert.ok(status < 500 || status === 501, shown);
+  if (status >= 400 || sent.method === 'GET' || sent.method === 'HEAD') await assertUnchanged(api, snapshot, shown);
+  if (status < 200 || status > 299) return status;
+  const { method, path } = sent.endpoint;
+  if (method === 'DELETE' && !/relationships/.test(path)) known.forget(sent.parameters.at(-1) ?? '');
+  if (path.startsWith('/v1/peering')) await removeTerminated(api);
+  const scope = scopeOf(sent.endpoint);
+  if (isJson && text.length <= REMEMBERED_LENGTH_MAX) known.remember(JSON.parse(text), scope);
+  if (sent.isValid && sent.body !== undefined) known.remember(JSON.parse(sent.body.toString()), scope);
+  if (tag !== undefined) known.add('etag', tag);
+  if (index !== undefined) known.add('index', index);
+  return status;
 }
 
-/** Returns the ID of a team for `filter[team][id]` and `filter[team]`, and otherwise a value of the schema. */
-function queryValue(name: string, schema: TSchema, values: RandomValues): unknown {
-  const [, type] = /^filter\[(\w+)\]/.exec(name) ?? [];
-  return type === undefined ? values.ofSchema(schema, name) : values.text(`id:${type}s`);
+/** Removes the records of deleted peerings, as a background job does. A name is free only then. */
+async function removeTerminated({ state }: Api): Promise<void> {
+  if (state.snapshot.list(peerings, 'terminated', '', { limit: 1 }).length === 0) return;
+  await state.write((tx) => {
+    for (const { row } of tx.list(peerings, 'terminated', '')) tx.delete(peerings, row.id);
+  });
 }
-
-function randomBody({ body: schema, method }: Endpoint, random: Random, values: RandomValues): Buffer | undefined {
-  if (schema === undefined && (method === 'GET' || random.chance(0.9))) return undefined;
-  let value = schema === undefined ? values.mutated({}) : values.ofSchema(schema);
-  while (random.chance(0.25)) value = values.mutated(value);
-  const bytes = Buffer.from(JSON.stringify(value));
-  return random.chance(0.05) ? values.mutatedBytes(bytes) : bytes;
-}
-
-/** Percent-encodes a text. An unpaired surrogate becomes bytes that UTF-8 forbids. */
-const encoded = (text: string): string =>
-  [...text].map((character) => (character.isWellFormed() ? encodeURIComponent(character) : '%ED%A0%80')).join('');
-
-const headerText = (text: string): string => text.replaceAll(/[^\x20-\x7e\x80-\xff]/g, '');
 
 interface Received {
   readonly status: number;
   readonly text: string;
   readonly isJson: boolean;
+  readonly tag?: string | undefined;
+  readonly index?: string | undefined;
 }
 
-async function answerTo(api: Api, sent: Sent, values: RandomValues): Promise<Received> {
-  const { method, path, headers, body } = sent;
-  if (!sent.asBytes) {
-    const { status, text, headers: given } = await api.request(method, path, { headers, body, token: null });
-    return {
-      status,
-      text,
-      isJson: text !== '' && /^application\/(vnd\.api\+)?json\b/.test(given['content-type'] ?? ''),
-    };
-  }
-  const lines = [`${method} ${path} HTTP/1.1`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
-  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
-  return await answerToBytes(api.address, values.mutatedBytes(Buffer.concat([head, body ?? Buffer.alloc(0)])));
+async function answerTo(api: Api, { method, path, headers, body, bytes }: RandomRequest): Promise<Received> {
+  if (bytes !== undefined) return await answerToBytes(api.address, bytes);
+  const { status, text, headers: given } = await api.request(method, path, { headers, body, token: null });
+  const isPlain = text !== '' && given['content-encoding'] === undefined;
+  return {
+    status,
+    text,
+    isJson: isPlain && /^application\/(vnd\.api\+)?json\b/.test(given['content-type'] ?? ''),
+    tag: given.etag,
+    index: given['x-service-index']?.toString(),
+  };
 }
 
 /** Sends bytes over a connection of its own. Returns the first status, or 0 if there is no answer. */
@@ -226,10 +215,16 @@ async function answerToBytes(address: string, bytes: Buffer): Promise<Received> 
 }
 
 /** Checks that nothing changed since `snapshot` but the recorded uses of tokens. */
-async function assertUnchanged(api: Api, snapshot: Snapshot, shown: string): Promise<void> {
-  if (api.state.snapshot === snapshot) return;
-  await api.usesWritten();
-  for (const [table, { rows }] of api.state.snapshot.tables) {
-    if (table.name !== tokenUses.name) assert.equal(rows, snapshot.tables.get(table)?.rows, `${table.name}: ${shown}`);
+async function assertUnchanged({ state, usesWritten }: Api, snapshot: Snapshot, shown: string): Promise<void> {
+  if (state.snapshot === snapshot) return;
+  await usesWritten();
+  for (const [table, { rows }] of state.snapshot.tables) {
+    const before = snapshot.tables.get(table)?.rows;
+    if (table.name === tokenUses.name || rows === before) continue;
+    // An exchange with another cluster reserves the name of the peering, and a refusal removes the reservation.
+    assert.ok(table.name === reservations.name, `${table.name}: ${shown}`);
+    assert.deepEqual([...rows.entries()], [...(before?.entries() ?? [])], `${table.name}: ${shown}`);
   }
+  const range = { from: auditKeyAt(snapshot.index + 1), limit: 1 };
+  assert.deepEqual(await state.scan(auditLog, range, AbortSignal.timeout(10_000)), [], `audit log: ${shown}`);
 }

@@ -1,6 +1,7 @@
 /** Random JSON values: values that a schema describes, and mutations of them. */
 import type { TSchema } from 'typebox';
 import type { Random } from '../random.ts';
+import { ABSENT_FIELDS, PRESENT_FIELDS, validTexts } from './valid-texts.ts';
 
 /** Strings that a server is likely to handle wrongly. */
 const UNUSUAL = [
@@ -16,18 +17,48 @@ const USUAL = [
 const REMEMBERED_MAX = 32;
 const REMEMBERED_LENGTH_MAX = 4_096;
 
-/** The strings of earlier responses by the name of their field, so that later requests name what exists. */
+/**
+ * The strings of earlier requests and responses, so that later requests name what exists. A string is known by the name
+ * of its field, and by that name in its scope: a part of the API, such as `peering.Name`, or a JSON:API type.
+ */
 export class KnownStrings {
   readonly #byName = new Map<string, string[]>();
+  readonly #pinned = new Map<string, string[]>();
 
   /** Remembers the strings in a JSON value. The ID of a JSON:API resource is remembered under `id:TYPE`. */
-  remember(value: unknown): void {
-    if (Array.isArray(value)) for (const item of value.slice(0, REMEMBERED_MAX)) this.remember(item);
+  remember(value: unknown, scope: string): void {
+    if (Array.isArray(value)) for (const item of value.slice(0, REMEMBERED_MAX)) this.remember(item, scope);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
     const { type, id } = value as Readonly<Record<string, unknown>>;
-    for (const [name, inner] of Object.entries(value)) {
-      if (typeof inner === 'string') this.#add(inner === id ? `id:${type}` : name, inner);
-      else this.remember(inner);
+    const inner = typeof type === 'string' ? type : scope;
+    for (const [name, each] of Object.entries(value)) {
+      if (typeof each === 'string' || typeof each === 'number') {
+        this.add(each === id ? `id:${type}` : name, String(each));
+        this.add(`${inner}.${name}`, String(each));
+      } else this.remember(each, inner);
+    }
+  }
+
+  add(name: string, value: string): void {
+    if (value.length > REMEMBERED_LENGTH_MAX) return;
+    const key = name.toLowerCase();
+    const known = this.#byName.get(key) ?? [];
+    if (known.includes(value)) return;
+    this.#byName.set(key, [...known, value].slice(-REMEMBERED_MAX));
+  }
+
+  /** Adds a string that later ones do not displace, and that `pick` prefers. */
+  pin(name: string, value: string): void {
+    this.add(name, value);
+    this.#pinned.getOrInsertComputed(name.toLowerCase(), () => []).push(value);
+  }
+
+  /** Forgets the name of an item that was deleted. */
+  forget(value: string): void {
+    for (const [name, known] of [...this.#byName, ...this.#pinned]) {
+      const at = known.indexOf(value);
+      if (at >= 0) known.splice(at, 1);
+      if (known.length === 0) (this.#byName.get(name) === known ? this.#byName : this.#pinned).delete(name);
     }
   }
 
@@ -37,15 +68,9 @@ export class KnownStrings {
 
   /** Returns a string that a field of this name had. @throws RangeError if `has` is false */
   pick(name: string, random: Random): string {
-    return random.pick(this.#byName.get(name.toLowerCase()) ?? []);
-  }
-
-  #add(name: string, value: string): void {
-    if (value.length > REMEMBERED_LENGTH_MAX) return;
     const key = name.toLowerCase();
-    const known = this.#byName.get(key) ?? [];
-    if (known.includes(value)) return;
-    this.#byName.set(key, [...known, value].slice(-REMEMBERED_MAX));
+    const pinned = this.#pinned.get(key);
+    return random.pick(pinned !== undefined && random.chance(0.85) ? pinned : (this.#byName.get(key) ?? []));
   }
 }
 
@@ -63,7 +88,16 @@ export interface RandomValues {
   mutatedBytes(bytes: Buffer): Buffer;
 }
 
-export function randomValues(random: Random, known: KnownStrings): RandomValues {
+/** Where the values of a request come from. */
+export interface ValueSource {
+  readonly known: KnownStrings;
+  /** The part of the API that the request belongs to. Default: none. */
+  readonly scope?: string;
+  /** Whether to prefer values that endpoints accept. Default: false. */
+  readonly valid?: boolean;
+}
+
+export function randomValues(random: Random, { known, scope = '', valid = false }: ValueSource): RandomValues {
   const unusualText = (): string => {
     if (random.chance(0.7)) return random.pick(UNUSUAL);
     const below = random.pick([128, 65_536]);
@@ -71,16 +105,21 @@ export function randomValues(random: Random, known: KnownStrings): RandomValues 
   };
 
   function text(...names: readonly string[]): string {
-    const name = names.find((one) => known.has(one));
-    if (name !== undefined && random.chance(0.8)) return known.pick(name, random);
-    if (random.chance(0.1)) return unusualText();
-    if (random.chance(0.5)) return random.pick(USUAL);
-    return names.includes('email') ? `${random.below(1_000)}@b.example` : `new-${random.below(1_000)}`;
+    const scoped = names.flatMap((name) => [`${scope}.${name}`, name]);
+    const texts = validTexts(scoped, random);
+    if (texts !== undefined && random.chance(valid ? 0.97 : 0.5)) return random.pick(texts);
+    const name = scoped.find((one) => known.has(one));
+    if (name !== undefined && random.chance(valid ? 0.9 : 0.8)) return known.pick(name, random);
+    if (random.chance(valid ? 0 : 0.1)) return unusualText();
+    return random.chance(0.5) ? random.pick(USUAL) : `new-${random.below(1_000)}`;
   }
 
   function ofSchema(schema: Schema, name = ''): unknown {
     const alternatives = schema.anyOf ?? schema.oneOf;
-    if (alternatives !== undefined) return ofSchema(random.pick(alternatives), name);
+    if (alternatives !== undefined) {
+      const some = alternatives.filter(({ type }) => type !== 'null' || !valid || random.chance(0.1));
+      return ofSchema(random.pick(some.length > 0 ? some : alternatives), name);
+    }
     if (schema.const !== undefined) return schema.const;
     if (schema.enum !== undefined) return random.pick(schema.enum);
     switch (schema.type) {
@@ -88,7 +127,7 @@ export function randomValues(random: Random, known: KnownStrings): RandomValues 
         return text(name);
       case 'integer':
       case 'number':
-        return (schema.minimum ?? 0) + random.below(random.pick([2, 100, 70_000]));
+        return (schema.minimum ?? 0) + random.below(random.pick(valid ? [2, 100] : [2, 100, 70_000]));
       case 'boolean':
         return random.chance(0.5);
       case 'array':
@@ -102,18 +141,31 @@ export function randomValues(random: Random, known: KnownStrings): RandomValues 
     }
   }
 
+  function isPresent(parent: string, key: string, schema: Schema): boolean {
+    if (!valid) return random.chance(0.5);
+    const isAbsent = [key, `${parent}.${key}`, `${scope}.${key}`].some((name) => ABSENT_FIELDS.has(name));
+    if (isAbsent) return false;
+    if (PRESENT_FIELDS.has(key)) return true;
+    // A schema without a type describes a field that is refused with its own reason.
+    const isUntyped = Object.keys(schema).every((keyword) => keyword === 'description');
+    return !isUntyped && random.chance(0.25);
+  }
+
   function object({ properties = {}, required = [], patternProperties = {} }: Schema, name: string): unknown {
     const type = properties['type']?.const;
     const result: Record<string, unknown> = {};
     for (const [key, inner] of Object.entries(properties)) {
-      if (!required.includes(key) && random.chance(0.5)) continue;
-      result[key] = ofSchema(inner, key === 'id' && typeof type === 'string' ? `id:${type}` : key);
+      if (!required.includes(key) && !isPresent(name, key, inner)) continue;
+      result[key] = ofSchema(inner, key === 'id' && typeof type === 'string' ? idOf(type) : key);
     }
     for (const inner of Object.values(patternProperties)) {
       for (let count = random.below(3); count > 0; count--) result[text(name)] = ofSchema(inner, name);
     }
     return result;
   }
+
+  /** Requests name users by their username. */
+  const idOf = (type: string): string => (type === 'users' ? 'users.username' : `id:${type}`);
 
   const unusualValue = (): unknown =>
     random.pick<() => unknown>([
@@ -128,7 +180,7 @@ export function randomValues(random: Random, known: KnownStrings): RandomValues 
     ])();
 
   function mutated(value: unknown): unknown {
-    if (typeof value !== 'object' || value === null || random.chance(0.2)) return unusualValue();
+    if (typeof value !== 'object' || value === null || random.chance(0.1)) return unusualValue();
     return Array.isArray(value) ? mutatedArray(value) : mutatedObject(value as Record<string, unknown>);
   }
 
