@@ -33,10 +33,14 @@ export const OPERATION_BYTES = 256;
 export const GROWTH_RESERVE_SHARE = 1 / 32;
 /** Conflicts after which a write fails with `overloaded`. */
 export const ATTEMPTS_MAX = 20;
-/** Time since a write was queued after which it is not retried. */
+/** Time since a write was queued after which it is not retried, and a large one once it had LARGE_WRITE_ATTEMPTS_MIN attempts. */
 export const ATTEMPTS_MS = 5_000;
+/** Attempts that a large write always has, because one alone can take longer than ATTEMPTS_MS. */
+export const LARGE_WRITE_ATTEMPTS_MIN = 3;
 /** Time since a write was queued after which it fails: `unavailable` before it was sent, `outcome-unknown` after. */
 export const WRITE_MS_MAX = 10_000;
+/** The same time for a large write. Shorter than the time after which the command line gives up (30 s). */
+export const LARGE_WRITE_MS_MAX = 20_000;
 /** How long a consistent read waits for the store. */
 export const BARRIER_MS = 3_000;
 /**

@@ -5,6 +5,7 @@ import { systemClock } from '../../src/state/clock/clock.ts';
 import { EPOCH_STEP } from '../../src/state/engine/engine.ts';
 import { isStateError } from '../../src/state/errors.ts';
 import { expiryJob } from '../../src/state/jobs/expiry.ts';
+import { SLICE_MS } from '../../src/state/limits.ts';
 import type { State } from '../../src/state/state.ts';
 import { defineSchema, defineTable } from '../../src/state/table.ts';
 import { type EtcdCluster, startEtcd } from '../support/process/etcd.ts';
@@ -222,6 +223,34 @@ describe('several states on one etcd', { skip: skipWithout('etcd'), timeout: 120
     const expired = (await second.scan(events, { limit: 100 }, testTimeout())).map(({ row }) => row.text);
     assert.deepEqual(expired.toSorted(), Array.from({ length: 30 }, (_, i) => `n${i}`).toSorted());
     await second[Symbol.asyncDispose]();
+  });
+
+  it('make a large write although others write all the time [STATE-121] [ETCD-92]', async () => {
+    await using store = await etcdStore(etcd);
+    await using first = await openState(store.engine(), { node: 'a' });
+    await using second = await openState(store.engine(), { node: 'b' });
+    let isDone = false;
+    const steady = (async () => {
+      while (!isDone) await increment(second, 'n');
+    })();
+    let runs = 0;
+    // Takes far longer than the pause between two commits of the other server.
+    const made = first.writeInSlices(function* (tx) {
+      runs++;
+      for (let i = 0; i < 40; i++) {
+        tx.put(counters, counter(`large ${i}`));
+        const endMs = performance.now() + SLICE_MS + 1;
+        while (performance.now() < endMs);
+        yield;
+      }
+    });
+    await made.finally(() => {
+      isDone = true;
+    });
+    await steady;
+    assert.ok(runs > 1, 'it met no commit of the other server');
+    await second.consistent();
+    assert.ok(second.snapshot.get(counters, 'large 39') !== undefined);
   });
 
   it('receive the status rows of a node until it closes [STATE-90]', async () => {

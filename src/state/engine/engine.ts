@@ -159,6 +159,12 @@ export interface Engine extends AsyncDisposable {
    */
   commit(commit: Commit, signal: AbortSignal): Promise<'committed' | 'conflict'>;
 
+  /**
+   * Asks the other nodes to commit nothing for a few seconds, until this node has made its next commit or `released`
+   * aborts. A hint, for a commit that takes long to prepare. Absent on an exclusive engine.
+   */
+  reserve?(released: AbortSignal): void;
+
   /** Reads the head with linearizable consistency. @throws StateError `unavailable` */
   head(signal: AbortSignal): Promise<Head>;
 

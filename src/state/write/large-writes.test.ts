@@ -9,7 +9,7 @@ import { counters } from '../../../test/support/state/tables.ts';
 import { until } from '../../../test/support/until.ts';
 import type { CommitLimits } from '../engine/engine.ts';
 import { isStateError, type StateErrorCode } from '../errors.ts';
-import { LARGE_WRITES_BYTES_MAX, LARGE_WRITES_MAX, SLICE_MS } from '../limits.ts';
+import { ATTEMPTS_MS, LARGE_WRITES_BYTES_MAX, LARGE_WRITES_MAX, SLICE_MS } from '../limits.ts';
 import type { State } from '../state.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -57,6 +57,23 @@ describe('State.writeInSlices', { timeout: 60_000 }, () => {
     for (const gate of [gated.commit, gated.acknowledge, gated.head, gated.load]) gate.open();
     await state[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
+  });
+
+  it('has at least three attempts, also if one takes longer than 5 s [STATE-45]', async () => {
+    const clock = createFakeClock();
+    await open({}, { clock });
+    gated.commit.close();
+    const written = state.writeInSlices(large(['a']));
+    written.catch(() => undefined);
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await until('the commit is at the store', () => gated.commit.waiting === 1 && gated.commits.length === attempt);
+      await clock.run(ATTEMPTS_MS + 1);
+      const row = JSON.stringify([1, 2, 2, { id: 'b', value: attempt, partition: 'p' }]);
+      await gated.commitElsewhere([{ table: 'counters', key: 'b', value: row }]);
+      gated.commit.step();
+    }
+    await assert.rejects(written, hasCode('overloaded'));
+    assert.equal(gated.commits.length, 3);
   });
 
   it('gives the event loop back after each slice, and commits everything at once [STATE-111]', async () => {

@@ -1,6 +1,5 @@
 /** Pending writes: a bounded queue in order of arrival. A write fails when its time limit has passed. */
 import { StateError } from '../errors.ts';
-import { WRITE_MS_MAX } from '../limits.ts';
 import type { WriteCaller } from './admission.ts';
 import type { ReplayInputs, Transaction } from './transaction.ts';
 
@@ -19,8 +18,9 @@ export interface PendingWrite {
   readonly caller: WriteCaller | undefined;
   /** Bytes that earlier attempts took from the caller's rate. */
   chargedBytes: number;
-  /** Monotonic time in milliseconds. */
+  /** Monotonic times in milliseconds: of the arrival, and from which on the write fails. */
   readonly queuedAt: number;
+  readonly expiresAt: number;
   /** The number of conflicts so far. */
   attempts: number;
   settled: boolean;
@@ -85,7 +85,7 @@ export function createPendingWrites({ writesMax, bytesMax, lateError }: PendingB
     },
     failExpired(now) {
       for (const write of pending) {
-        if (now - write.queuedAt >= WRITE_MS_MAX) {
+        if (now >= write.expiresAt) {
           fail(write, lateError());
         } else if (isDisconnected(write)) {
           fail(write, disconnectedError());

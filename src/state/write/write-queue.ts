@@ -18,6 +18,8 @@ import { isStateError, StateError } from '../errors.ts';
 import {
   ATTEMPTS_MAX,
   ATTEMPTS_MS,
+  LARGE_WRITE_ATTEMPTS_MIN,
+  LARGE_WRITE_MS_MAX,
   LARGE_WRITES_BYTES_MAX,
   LARGE_WRITES_MAX,
   PENDING_BYTES_MAX,
@@ -104,6 +106,8 @@ export class WriteQueue {
   #nextBatchScheduled = false;
   #running = false;
   #cancelSweep: (() => void) | undefined;
+  /** Aborts when the large write for which this server has reserved the turn has ended. */
+  #reservation: AbortController | undefined;
   /** Remaining single-write batches after the store rejected a batch as too large. */
   #singleWriteBatches = 0;
 
@@ -137,6 +141,8 @@ export class WriteQueue {
       caller,
     }: WriteOptions,
   ): Promise<unknown> {
+    const queuedAt = this.#parts.clock.monotonic();
+    const expiresAt = queuedAt + (pending === this.#pendingLarge ? LARGE_WRITE_MS_MAX : WRITE_MS_MAX);
     return new Promise((resolve, reject) => {
       pending.add({
         run,
@@ -148,7 +154,8 @@ export class WriteQueue {
         isRemoval,
         caller,
         chargedBytes: 0,
-        queuedAt: this.#parts.clock.monotonic(),
+        queuedAt,
+        expiresAt,
         attempts: 0,
         settled: false,
         resolve,
@@ -189,6 +196,7 @@ export class WriteQueue {
       this.#pendingLarge.failAll(error);
     } finally {
       this.#running = false;
+      this.#releaseTurn();
       this.#cancelSweep?.();
       this.#cancelSweep = undefined;
     }
@@ -238,6 +246,7 @@ export class WriteQueue {
       return undefined;
     }
     this.#inFlight = undefined;
+    if (inFlight.pending === this.#pendingLarge) this.#releaseTurn();
     // Sent before the writes are settled, so that the engine works while the callers process their results.
     if (this.#hasPending && loaded() && !committed.hasOrphans && !signal.aborted) next = this.#sendBatch();
     for (const { write, failed, value } of outcomes) {
@@ -260,6 +269,8 @@ export class WriteQueue {
     const isUsable =
       built !== undefined && isSameBase(built.base, base) && !built.outcomes.some(({ write }) => isDisconnected(write));
     const open = isUsable ? built : this.#openBatch(base);
+    // Another server has committed, so a large write starts again. It takes longer than the pause between two commits.
+    if (!isUsable && built?.pending === this.#pendingLarge) this.#reserveTurn();
     this.#fillBatch(open);
     if (open.running !== undefined) {
       this.#nextBatch = open;
@@ -325,9 +336,12 @@ export class WriteQueue {
   #retry({ pending, outcomes }: OpenBatch): void {
     const now = this.#parts.clock.monotonic();
     const writes: PendingWrite[] = [];
+    const isLarge = pending === this.#pendingLarge;
+    const attemptsMin = isLarge ? LARGE_WRITE_ATTEMPTS_MIN : 1;
     for (const { write } of outcomes) {
       write.attempts++;
-      if (write.attempts >= ATTEMPTS_MAX || now - write.queuedAt > ATTEMPTS_MS) {
+      const isLate = now - write.queuedAt > ATTEMPTS_MS && write.attempts >= attemptsMin;
+      if (write.attempts >= ATTEMPTS_MAX || isLate) {
         const text = `other servers changed the state first, ${write.attempts} times: try again later`;
         fail(write, new StateError('overloaded', text, { retryAfterSeconds: 1 }));
       }
@@ -335,6 +349,18 @@ export class WriteQueue {
     }
     this.#nextBatch = undefined;
     pending.requeue(writes);
+    if (isLarge && writes.length > 0) this.#reserveTurn();
+  }
+
+  /** Asks the other servers to commit nothing while a large write runs again [STATE-121]. */
+  #reserveTurn(): void {
+    this.#reservation ??= new AbortController();
+    this.#parts.engine.reserve?.(this.#reservation.signal);
+  }
+
+  #releaseTurn(): void {
+    this.#reservation?.abort();
+    this.#reservation = undefined;
   }
 
   /** Handles an error of the engine, which rejected the batch or does not know its outcome. */
@@ -358,11 +384,12 @@ export class WriteQueue {
     this.#cancelSweep = this.#parts.clock.after(SWEEP_MS, () => {
       const now = this.#parts.clock.monotonic();
       for (const { write } of this.#inFlight?.outcomes ?? []) {
-        if (now - write.queuedAt < WRITE_MS_MAX) continue;
+        if (now < write.expiresAt) continue;
         const text = 'the store has not answered in time: the write may or may not have been committed';
         fail(write, new StateError('outcome-unknown', text, { retryAfterSeconds: 5 }));
       }
       const changed = [this.#pending, this.#pendingLarge].filter((pending) => pending.failExpired(now));
+      if (changed.includes(this.#pendingLarge)) this.#releaseTurn();
       if (changed.length > 0) {
         // The batch may contain writes that have just failed. One of the other queue is kept, because a large write would
         // have to start again.

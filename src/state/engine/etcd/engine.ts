@@ -55,6 +55,7 @@ export function etcdEngine(options: EtcdEngineOptions): Engine {
     },
     load: (page, restart, floor, signal) => opened().load(page, restart, floor, signal),
     commit: (commit, signal) => opened().committer.commit(commit, signal),
+    reserve: (released) => opened().reserve(released),
     head: (signal) => opened().head(signal),
     scan: (table, range, signal) => opened().scan(table, range, signal),
     import: (head, pages, signal) => opened().import(head, pages, signal),

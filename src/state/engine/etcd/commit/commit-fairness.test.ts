@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFakeClock } from '../../../../../test/support/fake-clock.ts';
-import { TICKET_WAIT_MS } from '../limits.ts';
+import { RESERVED_WAIT_MS, TICKET_WAIT_MS } from '../limits.ts';
 import { createCommitFairness } from './commit-fairness.ts';
 
 const signal = new AbortController().signal;
@@ -48,6 +48,18 @@ test('wait ignores a ticket after it ran out, until the ticket is renewed [ETCD-
   assert.equal(fairness.mustWait(), false);
   fairness.observe('b', ticket(1n, 9n));
   assert.equal(fairness.mustWait(), true);
+});
+
+test('wait takes longer for a ticket that reserves the turn [ETCD-92]', async () => {
+  const clock = createFakeClock();
+  const fairness = createCommitFairness('a', clock);
+  fairness.observe('b', { ...ticket(1n), reserves: true });
+  const waiting = fairness.wait(signal);
+  clock.advance(TICKET_WAIT_MS);
+  assert.equal(await settled(waiting), false);
+  clock.advance(RESERVED_WAIT_MS - TICKET_WAIT_MS);
+  assert.equal(await settled(waiting), true);
+  assert.equal(fairness.mustWait(), false);
 });
 
 test('wait ends when its signal aborts', async () => {

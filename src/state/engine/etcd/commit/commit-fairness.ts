@@ -6,13 +6,15 @@
  * Tickets affect only the order [ETCD-42]. A ticket that its owner never uses costs every other node one wait.
  */
 import type { Clock } from '../../../clock/clock.ts';
-import { TICKET_WAIT_MS } from '../limits.ts';
+import { RESERVED_WAIT_MS, TICKET_WAIT_MS } from '../limits.ts';
 import { createNotifier } from './notifier.ts';
 
 /** The revisions of a ticket key. A lower `created` has priority; a new `changed` means that the owner renewed it. */
 export interface Ticket {
   readonly created: bigint;
   readonly changed: bigint;
+  /** Whether the owner prepares a commit that takes long [ETCD-92]. */
+  readonly reserves?: boolean;
 }
 
 export interface CommitFairness {
@@ -21,7 +23,7 @@ export interface CommitFairness {
   reset(tickets: ReadonlyMap<string, Ticket>): void;
   /** Whether another node has an older ticket than this node. */
   mustWait(): boolean;
-  /** Waits until no other node has an older ticket, for at most 100 ms [ETCD-40]. */
+  /** Waits until no other node has an older ticket, for at most 100 ms, or 5 s if one reserves [ETCD-40] [ETCD-92]. */
   wait(signal: AbortSignal): Promise<void>;
 }
 
@@ -53,11 +55,12 @@ export function createCommitFairness(self: string, clock: Clock): CommitFairness
     },
     mustWait: () => olderTickets().length > 0,
     async wait(signal) {
-      const deadline = clock.monotonic() + TICKET_WAIT_MS;
-      while (!signal.aborted && olderTickets().length > 0) {
-        const remainingMs = deadline - clock.monotonic();
+      const startedAt = clock.monotonic();
+      for (let older = olderTickets(); !signal.aborted && older.length > 0; older = olderTickets()) {
+        const waitMs = older.some(([, { reserves }]) => reserves === true) ? RESERVED_WAIT_MS : TICKET_WAIT_MS;
+        const remainingMs = startedAt + waitMs - clock.monotonic();
         if (remainingMs <= 0) {
-          for (const [node, { changed }] of olderTickets()) ignored.set(node, changed);
+          for (const [node, { changed }] of older) ignored.set(node, changed);
           return;
         }
         await notifier.wait(remainingMs, signal);

@@ -14,7 +14,7 @@ import { type EtcdClient, retryPauseMs } from '../client/client.ts';
 import { failureKind, noSpaceError, toStateError } from '../client/failures.ts';
 import type { TxnResponse } from '../client/gen/etcd_pb.ts';
 import type { Log } from '../client/options.ts';
-import { headerOf, put, rangeResult } from '../client/requests.ts';
+import { headerOf, put, rangeResult, remove } from '../client/requests.ts';
 import type { CommitTracker, OwnCommit } from '../follow/commit-tracker.ts';
 import { clusterChanged } from '../follow/head-check.ts';
 import { decodePosition, type Position } from '../head-record.ts';
@@ -28,6 +28,9 @@ import {
   type Outcome,
   readOutcome,
 } from './transaction.ts';
+
+/** The end of the value of a ticket that reserves the turn [ETCD-92]. */
+export const RESERVES = '/reserves';
 
 /** The lease that holds this node's name. */
 export interface NodeLease {
@@ -59,6 +62,8 @@ export interface CommitterOptions {
 
 export interface Committer {
   commit(commit: Commit, signal: AbortSignal): Promise<'committed' | 'conflict'>;
+  /** Puts a ticket that makes the other nodes wait, until this node's next commit or `released` aborts [ETCD-92]. */
+  reserve(released: AbortSignal, signal: AbortSignal): void;
 }
 
 export function createCommitter(options: CommitterOptions): Committer {
@@ -67,6 +72,7 @@ export function createCommitter(options: CommitterOptions): Committer {
   /** Whether a ticket of this node may exist in etcd. */
   let mayHaveTicket = false;
   let ticketPut: Promise<void> | undefined;
+  let reservation: AbortSignal | undefined;
 
   /** Returns the head that guards the commit, or undefined if the head has already moved [ETCD-29]. */
   const findBase = ({ epoch, base }: Commit): Position | undefined => {
@@ -81,16 +87,29 @@ export function createCommitter(options: CommitterOptions): Committer {
     await fairness.wait(signal);
   };
 
-  const putTicket = async (signal: AbortSignal): Promise<void> => {
+  const putTicket = async (signal: AbortSignal, suffix = ''): Promise<void> => {
     const lease = leases.live();
     if (lease === undefined) return;
     mayHaveTicket = true;
-    const ticket = put(keys.ticket(node), lease.incarnation, lease.lease);
+    const ticket = put(keys.ticket(node), lease.incarnation + suffix, lease.lease);
     // A failure is ignored, because the missing ticket only delays the commit.
     await client.attempt((endpoint, call) => endpoint.kv.txn({ success: [ticket] }, call), signal).catch(() => {});
   };
 
+  const removeTicket = async (signal: AbortSignal): Promise<void> => {
+    await ticketPut;
+    if (!mayHaveTicket) return;
+    const success = [remove(keys.ticket(node))];
+    await client.attempt((endpoint, call) => endpoint.kv.txn({ success }, call), signal).catch(() => {});
+  };
+
   return {
+    reserve(released, signal) {
+      ticketPut = putTicket(signal, RESERVES);
+      if (reservation === released) return;
+      reservation = released;
+      released.addEventListener('abort', () => void removeTicket(signal), { once: true });
+    },
     async commit(commit, signal) {
       if (findBase(commit) === undefined) return 'conflict';
       await waitForOlderTickets(signal);

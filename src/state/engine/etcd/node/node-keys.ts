@@ -1,6 +1,7 @@
 import type { Clock } from '../../../clock/clock.ts';
 import type { Follower, NodeIdentity } from '../../engine.ts';
 import { Event_Type, type KeyValue } from '../client/gen/etcd_pb.ts';
+import { RESERVES } from '../commit/commit.ts';
 import { type CommitFairness, createCommitFairness, type Ticket } from '../commit/commit-fairness.ts';
 import type { OnNodeKey } from '../follow/commit-tracker.ts';
 import type { NodeKeys } from '../follow/load.ts';
@@ -43,6 +44,7 @@ export function createNodeKeysView(
   };
 }
 
-function toTicket({ createRevision, modRevision }: KeyValue): Ticket {
-  return { created: createRevision, changed: modRevision };
+function toTicket({ createRevision, modRevision, value }: KeyValue): Ticket {
+  const reserves = decodeUtf8(value).endsWith(RESERVES);
+  return { created: createRevision, changed: modRevision, reserves };
 }

@@ -52,6 +52,7 @@ export interface EtcdNode extends Pick<Engine, 'load' | 'head' | 'scan' | 'impor
   readonly membership: Membership;
   readonly committer: Committer;
   readonly status: StatusPublisher;
+  reserve(released: AbortSignal): void;
   space(signal: AbortSignal): Promise<StoreSpace | undefined>;
   housekeep(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
@@ -61,6 +62,7 @@ export function createNode(nodeOptions: NodeOptions): EtcdNode {
   const { options, client, keys, identity, follower, limits } = nodeOptions;
   const { clock, log } = options;
   const { formats } = identity;
+  const closed = new AbortController();
   let watch: RunningWatch | undefined;
   let cancelRestart: (() => void) | undefined;
 
@@ -153,6 +155,7 @@ export function createNode(nodeOptions: NodeOptions): EtcdNode {
     committer,
     status,
     head,
+    reserve: (released) => committer.reserve(released, closed.signal),
     async load(page, restart, floor, signal) {
       watch?.stop();
       for (;;) {
@@ -193,6 +196,7 @@ export function createNode(nodeOptions: NodeOptions): EtcdNode {
       ]);
     },
     async close() {
+      closed.abort(new Error('the engine is closed'));
       cancelRestart?.();
       watch?.stop();
       await status.close();
