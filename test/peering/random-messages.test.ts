@@ -1,6 +1,6 @@
 /**
- * Random messages of a hostile peer. The server answers or ends the stream, imports nothing that it refused, and its
- * other peerings are not disturbed. `random-messages.long.ts` sends many more.
+ * Random messages of a hostile peer. The server answers or ends the stream, imports what it accepted and
+ * nothing that it refused, and its other peerings are not disturbed. `random-messages.long.ts` sends many more.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,9 +18,9 @@ test(`${MESSAGES} random messages of a peer disturb nothing [STREAM-42]`, async 
   await peerClusters(victim, friend, { to: 'friend', from: 'victim' });
   const { check } = await monitorCluster(victim, 'friend');
   const outcome = await sendRandomMessages(victim, SEED, MESSAGES);
-  assert.ok(
-    Object.values(outcome).every((count) => count > 10),
-    JSON.stringify(outcome),
-  );
+  // The messages must lead to each kind of result often enough.
+  const { accepted, refused, imported, streamsEnded } = outcome;
+  const isThorough = accepted > MESSAGES / 3 && refused > MESSAGES / 20 && imported > 20 && streamsEnded > 3;
+  assert.ok(isThorough, JSON.stringify(outcome));
   await check(MESSAGES);
 });
