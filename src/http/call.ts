@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
 import type { Clock } from '../state/clock/clock.ts';
+import { StateError } from '../state/errors.ts';
 import { ServiceError } from './errors.ts';
 import { QUOTED_LENGTH_MAX, REQUEST_ID_LENGTH_MAX } from './limits.ts';
 import type { UnsentBodies } from './send-body.ts';
@@ -114,6 +115,11 @@ export function disconnectSignal(call: Call): AbortSignal {
     if (!response.writableFinished) controller.abort();
   });
   return controller.signal;
+}
+
+/** Stops work for a client that has disconnected. @throws StateError `aborted` */
+export function checkConnected({ request }: Call): void {
+  if (request.socket.destroyed) throw new StateError('aborted', 'the client disconnected before the answer');
 }
 
 export interface Answer {

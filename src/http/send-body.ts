@@ -72,7 +72,7 @@ const memoryOf = (body: Body): number => (typeof body === 'string' ? 2 * body.le
 function sendFrom(response: ServerResponse, body: Body, start: number): void {
   let from = start;
   while (!response.destroyed) {
-    const to = endOfPiece(body, from);
+    const to = endOfPiece(body, from, PIECE_BYTES);
     const piece = typeof body === 'string' ? body.slice(from, to) : body.subarray(from, to);
     if (to === body.length) {
       response.end(piece);
@@ -87,8 +87,8 @@ function sendFrom(response: ServerResponse, body: Body, start: number): void {
 }
 
 /** Returns the end of the piece at `from`, not between the two halves of a surrogate pair. */
-function endOfPiece(body: Body, from: number): number {
-  const to = Math.min(from + PIECE_BYTES, body.length);
+export function endOfPiece(body: Body, from: number, length: number): number {
+  const to = Math.min(from + length, body.length);
   if (typeof body !== 'string' || to === body.length) return to;
   return isHighSurrogate(body.charCodeAt(to - 1)) ? to - 1 : to;
 }

@@ -69,5 +69,7 @@ export const EXPIRED_BATCH = 20;
  * team of the caller. About 20 ms. Owners and callers with `manage-workspaces` need none.
  */
 export const COMPARED_LOOKUPS_MAX = 10_000;
+/** Teams of a caller that a read looks up at once. Lookups of more run in slices. */
+export const TEAMS_AT_ONCE = 500;
 /** Names of organizations in one error message. */
 export const NAMES_SHOWN_MAX = 10;

@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { newId } from '../../src/credentials/ids-and-secrets.ts';
 import { users } from '../../src/credentials/user.ts';
 import { SCHEMA } from '../../src/main/schema.ts';
+import { runAtOnce } from '../../src/state/clock/slices.ts';
 import { sqliteEngine } from '../../src/state/engine/sqlite/engine.ts';
 import type { State } from '../../src/state/state.ts';
 import type { Transaction } from '../../src/state/write/transaction.ts';
@@ -156,7 +157,7 @@ function decidedRanks(
       assert.ok(role !== undefined);
       const contributions = accessContributions(snapshot, role, workspaceId);
       const decision = effectiveAccess(contributions);
-      const explained = explainAccess(contributions);
+      const explained = runAtOnce(explainAccess(contributions));
       const explainedRank = (name: string) => explained.find((one) => one.name === name)?.value;
       const ranks = ATTRIBUTE_NAMES.map((name) => rankOf(name, decision?.attributes[name]));
       assert.deepEqual(

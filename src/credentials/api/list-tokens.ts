@@ -4,8 +4,9 @@ import type { Evaluate } from '../../http/blocking/blocking-query.ts';
 import type { Query } from '../../http/call.ts';
 import { countParameter, type Parameter, readCount } from '../../http/parameter.ts';
 import { type JsonText, jsonList } from '../../http/v1/json-answer.ts';
-import type { Reader } from '../../state/memory/reader.ts';
-import { EXPIRY_INDEX, type Table } from '../../state/table.ts';
+import { type Steps, sortInSlices } from '../../state/clock/slices.ts';
+import { listInSlices, type Reader } from '../../state/memory/reader.ts';
+import { EXPIRY_INDEX, type Stored, type Table } from '../../state/table.ts';
 import { type AclToken, aclTokens } from '../acl-token.ts';
 import { aclTokenJsonText } from '../acl-token-to-json.ts';
 import {
@@ -53,7 +54,15 @@ export function listTokens(credentials: Credentials, context: RequestContext, pa
     }
     const isUnpaged = page.after === undefined && page.limit === undefined;
     const shareKey = isUnpaged ? JSON.stringify([keys, nextToExpire(snapshot)]) : undefined;
-    return { ...waitOptionsOf(caller), watched, filtered, shareKey, body: () => listJsonText(snapshot, keys, page) };
+    return {
+      ...waitOptionsOf(caller),
+      watched,
+      filtered,
+      shareKey,
+      *longBody() {
+        return { json: yield* listJsonText(snapshot, keys, page) };
+      },
+    };
   };
 }
 
@@ -75,11 +84,20 @@ function partitionsToList(
   return { names: [existingPartition(reader, partition)], filtered: false };
 }
 
-function listJsonText(reader: Reader, keys: readonly string[], { after, limit }: TokenPage): JsonText {
+function* listJsonText(reader: Reader, keys: readonly string[], { after, limit }: TokenPage): Steps<JsonText> {
   const bounds = { ...(after === undefined ? {} : { after }), ...(limit === undefined ? {} : { limit }) };
-  let tokens = keys.flatMap((key) => reader.list(aclTokens, 'partition', key, bounds));
-  if (keys.length > 1) {
-    tokens = tokens.sort((a, b) => (a.row.accessorId < b.row.accessorId ? -1 : 1)).slice(0, limit);
+  let tokens: Stored<AclToken>[] = [];
+  for (const key of keys) {
+    const found = yield* listInSlices(reader, aclTokens, 'partition', key, bounds);
+    tokens = tokens.length === 0 ? found : tokens.concat(found);
   }
-  return jsonList(tokens, (token) => aclTokenJsonText(token).text, 'ask for fewer with limit, and go on with after');
+  if (keys.length > 1) {
+    const sorted = yield* sortInSlices(tokens, (a, b) => (a.row.accessorId < b.row.accessorId ? -1 : 1));
+    tokens = sorted.slice(0, limit);
+  }
+  return yield* jsonList(
+    tokens,
+    (token) => aclTokenJsonText(token).text,
+    'ask for fewer with limit, and go on with after',
+  );
 }

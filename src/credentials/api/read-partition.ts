@@ -1,6 +1,7 @@
 /** `GET /v1/partition/:name` and `GET /v1/partitions`. Both support blocking queries. */
 import type { Evaluate } from '../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../http/errors.ts';
+import { jsonList } from '../../http/v1/json-answer.ts';
 import {
   authorize,
   type Credentials,
@@ -44,11 +45,10 @@ export function listPartitions(credentials: Credentials, context: RequestContext
       ...waitOptionsOf(caller),
       watched: [state.watchEntry(partitions, 'all', ''), ...watchOwnToken(credentials, caller)],
       filtered,
-      body: () =>
-        snapshot
-          .all(partitions)
-          .filter(({ row }) => readable.has(row.name))
-          .map(partitionToJson),
+      *longBody() {
+        const all = snapshot.all(partitions).filter(({ row }) => readable.has(row.name));
+        return { json: yield* jsonList(all, (stored) => JSON.stringify(partitionToJson(stored))) };
+      },
     };
   };
 }

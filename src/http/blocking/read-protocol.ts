@@ -3,14 +3,22 @@
  * is, and the body, which is rendered once for all requests that share it.
  */
 import { Type } from 'typebox';
+import { runInSlices, type Steps } from '../../state/clock/slices.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
-import type { Call, Query } from '../call.ts';
+import { type Answer, type Call, checkConnected, type Query } from '../call.ts';
 import { ServiceError } from '../errors.ts';
 import { STORE_SILENCE_MS, WAIT_MS_DEFAULT, WAIT_MS_MAX } from '../limits.ts';
 import type { Parameter } from '../parameter.ts';
 import { sendAnswer, sendError } from '../send.ts';
 import { parseDuration } from '../v1/duration.ts';
-import { memoryBytes, type RenderedJson, renderedAnswer, renderJson } from '../v1/json-answer.ts';
+import {
+  type JsonText,
+  memoryBytes,
+  type RenderedJson,
+  renderedAnswer,
+  renderInSlices,
+  renderJson,
+} from '../v1/json-answer.ts';
 import { CACHED, CONSISTENT, INDEX, PRETTY, STALE, WAIT } from '../v1/parameters.ts';
 
 export interface ReadParameters {
@@ -146,10 +154,21 @@ function readHeaders(metadata: ReadMetadata): string[] {
   return headers;
 }
 
-/** The part of a read's result that the client sees. Has either a body or an error. */
+/** A body that can be long. Results with the same `shareKey` share all of it. */
+export interface LongBody {
+  readonly json: JsonText;
+  /** Whether the body omits items that the caller may not read. */
+  readonly filtered?: boolean;
+  /** See `ReadContent`. */
+  readonly headers?: readonly string[];
+}
+
+/** The part of a read's result that the client sees. Has a body, a long body, or an error. */
 export interface ReadContent {
   /** Returns the JSON value (or a JsonText) of the body. Not called if the query waits. */
   readonly body?: () => unknown;
+  /** As `body`, for a result that can have thousands of items. Runs in slices on the snapshot of the query. */
+  readonly longBody?: () => Steps<LongBody>;
   /** The error to send with the headers of a read, so that the client can wait for the next change. */
   readonly error?: ServiceError;
   /**
@@ -174,53 +193,74 @@ export interface SendReadOptions {
 /** Sends the result of a read. @throws ServiceError if the body exceeds the limit of a response */
 export function sendRead(call: Call, content: ReadContent, options: SendReadOptions): void {
   const { waited } = options;
-  const headers = readHeaders(options.metadata);
-  if (content.headers !== undefined) headers.push(...content.headers);
   const { error } = content;
   if (error !== undefined) {
+    const headers = [...readHeaders(options.metadata), ...(content.headers ?? [])];
     const withHeaders = new ServiceError(error.code, error.message, { headers: [...error.headers, ...headers] });
     sendError(call, withHeaders, waited);
     return;
   }
-  const answer = renderedAnswer(call, renderBody(call, content, options), { headers, waited: waited || undefined });
-  if (answer instanceof Promise) {
-    answer.then((later) => sendAnswer(call, later)).catch((e: unknown) => sendError(call, e));
-  } else {
-    sendAnswer(call, answer);
+  const send = (answer: Answer | Promise<Answer>): void => {
+    if (answer instanceof Promise) answer.then(send).catch((e: unknown) => sendError(call, e, waited));
+    else sendAnswer(call, answer);
+  };
+  const sendRendered = ({ rendered, filtered = false, headers: own = [] }: Rendered): void => {
+    const metadata = filtered ? { ...options.metadata, filtered } : options.metadata;
+    const all = [...readHeaders(metadata), ...(content.headers ?? []), ...own];
+    send(renderedAnswer(call, rendered, { headers: all, waited: waited || undefined }));
+  };
+  const { longBody } = content;
+  if (longBody === undefined) {
+    sendRendered({ rendered: renderBody(call, content, options) });
+    return;
   }
+  const begin = (): Steps<Rendered> => renderLongBody(call, longBody, content.shareKey, options);
+  const result = runInSlices({ begin, check: () => checkConnected(call) });
+  if (result instanceof Promise) result.then(sendRendered).catch((e: unknown) => sendError(call, e, waited));
+  else sendRendered(result);
 }
 
-function renderBody(
-  { route }: Call,
-  { body, shareKey }: ReadContent,
-  { snapshot, pretty }: SendReadOptions,
-): RenderedJson {
-  if (body === undefined) throw new TypeError(`a read of ${route.path} has neither a body nor an error`);
+interface Rendered extends Pick<LongBody, 'filtered' | 'headers'> {
+  readonly rendered: RenderedJson;
+}
+
+const sharedKey = ({ route }: Call, shareKey: string, pretty: boolean): string =>
+  `${route.path}\0${pretty ? 'pretty' : ''}\0${shareKey}`;
+
+function renderBody(call: Call, { body, shareKey }: ReadContent, { snapshot, pretty }: SendReadOptions): RenderedJson {
+  if (body === undefined) throw new TypeError(`a read of ${call.route.path} has neither a body nor an error`);
   if (shareKey === undefined) return renderJson(body(), pretty);
-  const key = `${route.path}\0${pretty ? 'pretty' : ''}\0${shareKey}`;
-  const shared = snapshot.memoize(
-    key,
-    () => renderShared(body, pretty),
-    ({ cachedBytes }) => cachedBytes,
+  const render = (): RenderedJson => renderJson(body(), pretty);
+  return snapshot.memoize(sharedKey(call, shareKey, pretty), render, memoryBytes);
+}
+
+function* renderLongBody(
+  call: Call,
+  longBody: () => Steps<LongBody>,
+  shareKey: string | undefined,
+  { snapshot, pretty }: SendReadOptions,
+): Steps<Rendered> {
+  const render = function* (): Steps<Rendered> {
+    const { json, ...rest } = yield* longBody();
+    yield;
+    return { ...rest, rendered: yield* renderInSlices(json, pretty) };
+  };
+  if (shareKey === undefined) return yield* render();
+  const shared = yield* snapshot.memoizeInSlices(
+    sharedKey(call, shareKey, pretty),
+    () => outcomeOf(render()),
+    (outcome) => ('error' in outcome ? 0 : memoryBytes(outcome.rendered)),
   );
   if ('error' in shared) throw shared.error;
-  return shared.rendered;
+  return shared;
 }
 
-type SharedBody = { readonly cachedBytes: number } & (
-  | { readonly rendered: RenderedJson }
-  | { readonly error: ServiceError }
-);
-
-/**
- * Renders a body for the cache. Caches an error too, so that a body past the limit is not rendered for each request.
- */
-function renderShared(body: () => unknown, pretty: boolean): SharedBody {
+/** Returns an error as a result, so that a body past the limit is not rendered for each request. */
+function* outcomeOf<T>(steps: Steps<T>): Steps<T | { readonly error: ServiceError }> {
   try {
-    const rendered = renderJson(body(), pretty);
-    return { rendered, cachedBytes: memoryBytes(rendered) };
+    return yield* steps;
   } catch (error) {
-    if (error instanceof ServiceError) return { error, cachedBytes: 0 };
+    if (error instanceof ServiceError) return { error };
     throw error;
   }
 }

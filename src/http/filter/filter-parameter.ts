@@ -1,5 +1,6 @@
 /** The query parameter `filter` of lists. */
 import { type TSchema, Type } from 'typebox';
+import { filterInSlices, type Steps } from '../../state/clock/slices.ts';
 import type { Query } from '../call.ts';
 import type { Parameter } from '../parameter.ts';
 import { addWork, compileFilter, type Filter, type FilterWork } from './compile-filter.ts';
@@ -22,14 +23,14 @@ export function readFilter(query: Query, itemSchema: TSchema): Filter | undefine
  * Returns the items that match. `viewOf` returns an item as its response shows it.
  * @throws ServiceError `bad-request` if the list is too long for the filter
  */
-export function filterItems<Item>(
+export function* filterItems<Item>(
   items: readonly Item[],
   filter: Filter | undefined,
   viewOf: (item: Item) => unknown,
-): readonly Item[] {
+): Steps<readonly Item[]> {
   if (filter === undefined) return items;
   const work: FilterWork = { units: 0 };
-  return items.filter((item) => {
+  return yield* filterInSlices(items, (item) => {
     addWork(work, FILTER_ITEM_WORK);
     return filter.matches(viewOf(item), work);
   });

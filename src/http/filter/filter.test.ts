@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { Type } from 'typebox';
+import { runAtOnce } from '../../state/clock/slices.ts';
 import { ServiceError } from '../errors.ts';
 import { compileFilter } from './compile-filter.ts';
 import { filterItems } from './filter-parameter.ts';
@@ -179,7 +180,7 @@ describe('a filter [V1-94]', () => {
     const list = Array.from({ length: 10_000 }, () => long);
     const started = performance.now();
     assert.throws(
-      () => filterItems(list, slow, (one) => one),
+      () => runAtOnce(filterItems(list, slow, (one) => one)),
       (error) => error instanceof ServiceError && error.message.startsWith('The filter has too much to compare'),
     );
     assert.ok(performance.now() - started < 5_000, 'a regular expression takes linear time');
@@ -187,6 +188,7 @@ describe('a filter [V1-94]', () => {
 
   test('compares long lists [V1-95]', () => {
     const list = Array.from({ length: 100_000 }, () => item);
-    assert.equal(filterItems(list, compileFilter('Name == web', schema), (one) => one).length, list.length);
+    const found = runAtOnce(filterItems(list, compileFilter('Name == web', schema), (one) => one));
+    assert.equal(found.length, list.length);
   });
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { runAtOnce } from '../../state/clock/slices.ts';
 import { ServiceError } from '../errors.ts';
 import { ANSWER_CHARACTERS_MAX, PRETTY_CHARACTERS_MAX } from '../limits.ts';
 import { JsonText, jsonList, renderJson } from './json-answer.ts';
@@ -14,8 +15,8 @@ describe('jsonList', () => {
   const own = (item: string): string => item;
 
   test('returns the same text as JSON.stringify', () => {
-    assert.equal(jsonList([], own).text, '[]');
-    assert.equal(jsonList(['1', '{"a":2}'], own).text, '[1,{"a":2}]');
+    assert.equal(runAtOnce(jsonList([], own)).text, '[]');
+    assert.equal(runAtOnce(jsonList(['1', '{"a":2}'], own)).text, '[1,{"a":2}]');
     const values = [1, 'a', null, { b: [2] }];
     assert.equal(renderJson(values, false).text, JSON.stringify(values));
     assert.equal(renderJson(values, true).text, `${JSON.stringify(values, null, 4)}\n`);
@@ -23,7 +24,7 @@ describe('jsonList', () => {
 
   test('stops at the item that exceeds the limit, and throws', () => {
     const half = text(ANSWER_CHARACTERS_MAX / 2 - 2);
-    assert.equal(jsonList([half, half], own).text.length, ANSWER_CHARACTERS_MAX - 1);
+    assert.equal(runAtOnce(jsonList([half, half], own)).text.length, ANSWER_CHARACTERS_MAX - 1);
     let written = 0;
     const counted = (item: string): string => {
       written += 1;
@@ -31,7 +32,7 @@ describe('jsonList', () => {
     };
     const items = Array.from({ length: 1_000 }, () => half);
     assert.throws(
-      () => jsonList(items, counted, 'ask for fewer with limit'),
+      () => runAtOnce(jsonList(items, counted, 'ask for fewer with limit')),
       isBadRequest(/^The answer would be longer than 67108864 characters: ask for fewer with limit$/),
     );
     assert.equal(written, 3);

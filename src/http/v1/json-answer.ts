@@ -3,11 +3,14 @@
  */
 import { promisify } from 'node:util';
 import { constants, gzip, gzipSync } from 'node:zlib';
+import { runAtOnce, type Steps, visitInSlices } from '../../state/clock/slices.ts';
 import { acceptsGzip } from '../accept.ts';
 import { answerLimits } from '../answer-limits.ts';
 import type { Answer, Call } from '../call.ts';
 import { ServiceError } from '../errors.ts';
-import { GZIP_BYTES_INLINE_MAX, GZIP_BYTES_MIN, GZIP_PARALLEL_MAX } from '../limits.ts';
+import { indentInSlices } from '../json/indent-json.ts';
+import { GZIP_BYTES_INLINE_MAX, GZIP_BYTES_MIN, GZIP_PARALLEL_MAX, JSON_PIECE_BYTES } from '../limits.ts';
+import { endOfPiece } from '../send-body.ts';
 import { PRETTY } from './parameters.ts';
 
 const gzipAsync = promisify(gzip);
@@ -42,26 +45,52 @@ let gzipsInPool = 0;
 
 /** Serializes a JSON value. @throws ServiceError `bad-request` if the text exceeds the limit of a response */
 export function renderJson(value: unknown, pretty: boolean): RenderedJson {
-  const text = pretty ? prettyText(value) : compactText(value);
+  const compact = compactText(value);
+  const text = pretty ? runAtOnce(prettyText(compact)) : compact;
   return { text, bytes: Buffer.byteLength(text) };
 }
 
+/** Renders long JSON text in slices. @throws ServiceError `bad-request` if `pretty` exceeds the limit of a response */
+export function* renderInSlices({ text: compact }: JsonText, pretty: boolean): Steps<RenderedJson> {
+  const text = pretty ? yield* prettyText(compact) : compact;
+  let bytes = 0;
+  for (let start = 0; start < text.length; ) {
+    const end = endOfPiece(text, start, JSON_PIECE_BYTES);
+    bytes += Buffer.byteLength(text.slice(start, end));
+    start = end;
+    if (start < text.length) yield;
+  }
+  return { text, bytes };
+}
+
 /** Serializes a list up to the response limit. `advice` ends the error message. @throws ServiceError `bad-request` */
-export function jsonList<Item>(
-  items: readonly Item[],
+export function* jsonList<Item>(
+  items: Iterable<Item>,
   textOf: (item: Item) => string,
   advice = 'ask for less of it',
-): JsonText {
+): Steps<JsonText> {
   const texts: string[] = [];
   const { charactersMax } = answerLimits();
   let characters = 2;
-  for (const item of items) {
+  yield* visitInSlices(items, (item) => {
     const text = textOf(item);
     characters += text.length + 1;
     if (characters > charactersMax) throw answerTooLong(charactersMax, advice);
     texts.push(text);
-  }
+  });
   return new JsonText(`[${texts.join(',')}]`);
+}
+
+/** Serializes an object up to the response limit. @throws ServiceError `bad-request` */
+export function* jsonObject<Item>(
+  items: Iterable<Item>,
+  fieldOf: (item: Item) => readonly [name: string, text: string],
+): Steps<JsonText> {
+  const { text } = yield* jsonList(items, (item) => {
+    const [name, field] = fieldOf(item);
+    return `${JSON.stringify(name)}:${field}`;
+  });
+  return new JsonText(`{${text.slice(1, -1)}}`);
 }
 
 const answerTooLong = (charactersMax: number, advice: string): ServiceError =>
@@ -69,7 +98,7 @@ const answerTooLong = (charactersMax: number, advice: string): ServiceError =>
 
 function compactText(value: unknown): string {
   if (value instanceof JsonText) return value.text;
-  return Array.isArray(value) ? jsonList(value, (item) => JSON.stringify(item)).text : JSON.stringify(value);
+  return Array.isArray(value) ? runAtOnce(jsonList(value, (item) => JSON.stringify(item))).text : JSON.stringify(value);
 }
 
 /** Returns a response with a JSON value, in the format that the client requests. */
@@ -96,13 +125,11 @@ export function renderedAnswer(call: Call, rendered: RenderedJson, options: Answ
   return gzipped instanceof Promise ? gzipped.then(answer) : answer(gzipped);
 }
 
-function prettyText(value: unknown): string {
-  const text = compactText(value);
+function* prettyText(compact: string): Steps<string> {
   const { prettyCharactersMax } = answerLimits();
-  if (text.length > prettyCharactersMax)
+  if (compact.length > prettyCharactersMax)
     throw answerTooLong(prettyCharactersMax, `ask for less of it, or without ${PRETTY.name}`);
-  const plain: unknown = value instanceof JsonText ? JSON.parse(text) : value;
-  return `${JSON.stringify(plain, null, 4)}\n`;
+  return `${yield* indentInSlices(compact)}\n`;
 }
 
 /** Returns the compressed body, or `undefined` if the thread pool has too many compressions in progress. */

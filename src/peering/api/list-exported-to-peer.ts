@@ -3,12 +3,15 @@ import { type Static, Type } from 'typebox';
 import type { RequestContext } from '../../credentials/caller.ts';
 import { partitionKey } from '../../credentials/partition.ts';
 import type { Evaluate } from '../../http/blocking/blocking-query.ts';
+import { jsonList } from '../../http/v1/json-answer.ts';
+import { filterInSlices, mapInSlices, type Steps } from '../../state/clock/slices.ts';
 import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly } from '../../state/table.ts';
+import { localServiceNames } from '../catalog/query/local-instances.ts';
 import { catalogEntry, catalogNodes } from '../catalog/tables/catalog-node.ts';
 import { catalogServices } from '../catalog/tables/catalog-service.ts';
-import { exportsTo, watchedExports } from '../config-entries/exported-services.ts';
+import { isExportedTo, watchedExports } from '../config-entries/exported-services.ts';
 import { SMALL_SERVICE_INSTANCES } from '../export/limits.ts';
 import { serviceMessageBytes } from '../export/service-payloads.ts';
 import { peeringQuery } from '../find/find-peering.ts';
@@ -41,18 +44,26 @@ export function readPeeringExports(service: PeeringService, context: RequestCont
       ...watchedExports(state, row.partition),
       state.watchEntry(catalogNodes, 'partition', partitionKey(row.partition)),
     ],
-    body: () =>
-      snapshot.memoize(
+    *longBody() {
+      const services = yield* snapshot.memoizeInSlices(
         `exported services\0${row.id}`,
         () => exportedTo(snapshot, row),
-        (services) => services.length * LIST_ELEMENT_BYTES,
-      ),
+        ({ length }) => length * LIST_ELEMENT_BYTES,
+      );
+      return { json: yield* jsonList(services, (one) => JSON.stringify(one)) };
+    },
   }));
 }
 
-function exportedTo(snapshot: Snapshot, { partition, name, state }: DeepReadonly<Peering>): readonly Exported[] {
+function* exportedTo(
+  snapshot: Snapshot,
+  { partition, name, state }: DeepReadonly<Peering>,
+): Steps<readonly Exported[]> {
   if (state === 'TERMINATED') return [];
-  return exportsTo(snapshot, { partition, peerName: name }).names.map((service) => {
+  const peer = { partition, peerName: name };
+  const services = yield* localServiceNames(snapshot, partition);
+  const exported = yield* filterInSlices(services, (service) => isExportedTo(snapshot, peer, service));
+  return yield* mapInSlices(exported, (service): Exported => {
     const { length } = snapshot.list(catalogServices, 'name', catalogEntry(partition, service));
     const bytes = length <= SMALL_SERVICE_INSTANCES ? 0 : serviceMessageBytes(snapshot, partition, service);
     return {

@@ -2,7 +2,10 @@
 import { type Static, Type } from 'typebox';
 import type { RequestContext } from '../../credentials/caller.ts';
 import type { Evaluate } from '../../http/blocking/blocking-query.ts';
+import { jsonList } from '../../http/v1/json-answer.ts';
+import { mapInSlices, type Steps, sortInSlices } from '../../state/clock/slices.ts';
 import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
+import { listInSlices } from '../../state/memory/reader.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import { importProblems } from '../catalog/tables/import-problem.ts';
 import { importedServiceKey, importedServices } from '../catalog/tables/imported-service.ts';
@@ -34,34 +37,35 @@ export function readPeeringImports(service: PeeringService, context: RequestCont
   const { state } = service.credentials;
   return peeringQuery(service, { context, name, access: 'read' }, ({ row: { id, imported } }, snapshot) => ({
     alsoWatched: [state.watchEntry(importedServices, 'peering', id), state.watchEntry(importProblems, 'peering', id)],
-    body: () =>
-      snapshot.memoize(
+    *longBody() {
+      const services = yield* snapshot.memoizeInSlices(
         `imported services\0${id}`,
         () => importedFrom(snapshot, id, imported),
-        (services) => services.length * LIST_ELEMENT_BYTES,
-      ),
+        ({ length }) => length * LIST_ELEMENT_BYTES,
+      );
+      return { json: yield* jsonList(services, (one) => JSON.stringify(one)) };
+    },
   }));
 }
 
-function importedFrom(snapshot: Snapshot, id: string, named: readonly string[]): readonly Imported[] {
-  const services = snapshot.list(importedServices, 'peering', id).map(({ row }) => row);
-  const problems = snapshot.list(importProblems, 'peering', id).map(({ row }) => row);
+function* importedFrom(snapshot: Snapshot, id: string, named: readonly string[]): Steps<readonly Imported[]> {
+  const services = yield* listInSlices(snapshot, importedServices, 'peering', id);
+  const problems = yield* listInSlices(snapshot, importProblems, 'peering', id);
   const names = new Map<string, string>();
   for (const service of [
     ...named,
-    ...services.map(({ service }) => service),
-    ...problems.map(({ service }) => service),
+    ...services.map(({ row }) => row.service),
+    ...problems.map(({ row }) => row.service),
   ]) {
     names.set(importedServiceKey(id, service), service);
   }
-  return [...names]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, service]) => {
-      const problem = snapshot.get(importProblems, key)?.row;
-      return {
-        Service: service,
-        Instances: snapshot.get(importedServices, key)?.row.instances.length ?? 0,
-        ...(problem && { Refused: { Reason: problem.reason, Since: problem.since } }),
-      };
-    });
+  const sorted = yield* sortInSlices([...names], ([a], [b]) => (a < b ? -1 : 1));
+  return yield* mapInSlices(sorted, ([key, service]): Imported => {
+    const problem = snapshot.get(importProblems, key)?.row;
+    return {
+      Service: service,
+      Instances: snapshot.get(importedServices, key)?.row.instances.length ?? 0,
+      ...(problem && { Refused: { Reason: problem.reason, Since: problem.since } }),
+    };
+  });
 }

@@ -36,12 +36,11 @@ export function listPeerings(
       watched,
       filtered: visible.filtered,
       shareKey: isWhole ? `${visible.key}\0${filterKey}\0${streams.tick}` : undefined,
-      body: () =>
-        jsonList(
-          applyFilter(visible.peerings, filter, consul),
-          records.listed,
-          'ask for fewer with limit, and go on with after',
-        ),
+      *longBody() {
+        const selected = applyFilter(visible.peerings, filter, consul);
+        const advice = 'ask for fewer with limit, and go on with after';
+        return { json: yield* jsonList(selected, records.listed, advice) };
+      },
     };
   };
 }

@@ -17,6 +17,7 @@ import { createRandom } from '../../../test/support/random.ts';
 import type { Credentials, RequestContext } from '../../credentials/caller.ts';
 import type { Evaluate, ReadResult } from '../../http/blocking/blocking-query.ts';
 import { JsonText } from '../../http/v1/json-answer.ts';
+import { runAtOnce } from '../../state/clock/slices.ts';
 import { nameEntry, peerings } from '../record/record.ts';
 import { listNodes, listServiceInstances, listServices, readNode } from './api/read-catalog.ts';
 import { listChecks, readNodeHealth, readServiceHealth } from './api/read-health.ts';
@@ -104,7 +105,8 @@ async function deleteOrRecreatePeering(api: Api): Promise<void> {
 }
 
 const list = (watched: ReadResult['watched']) => ('topic' in watched ? [watched] : watched);
-const textOf = ({ body }: ReadResult): string => {
+const textOf = ({ body, longBody }: ReadResult): string => {
+  if (longBody !== undefined) return runAtOnce(longBody()).json.text;
   const value = body?.();
   return value instanceof JsonText ? value.text : JSON.stringify(value);
 };

@@ -21,5 +21,7 @@ export const TTL_MS_MAX = 31 * 24 * 60 * 60 * 1_000;
 export const FAILOVER_PEERS_MAX = 16;
 /** Nodes that one service query watches individually. Above this, it watches all nodes of the partition ([SVC-43]). */
 export const WATCHED_NODES_MAX = 64;
+/** Instances in which one service query looks for its nodes. Above this, it watches all nodes of the partition, too. */
+export const WATCHED_INSTANCES_MAX = 1_000;
 /** How often the background jobs look for expired checks and lost servers, in milliseconds ([SVC-56]). */
 export const DEADLINE_POLL_MS = 100;

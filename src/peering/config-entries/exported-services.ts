@@ -3,6 +3,7 @@
  * services and peers are compared without regard to case.
  */
 import { partitionKey } from '../../credentials/partition.ts';
+import { runAtOnce } from '../../state/clock/slices.ts';
 import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { State, Watched } from '../../state/state.ts';
@@ -40,7 +41,7 @@ export interface PeerRef {
 export function exportsTo(
   reader: Reader,
   { partition, peerName }: PeerRef,
-  services: Iterable<string> = localServiceNames(reader, partition),
+  services: Iterable<string> = runAtOnce(localServiceNames(reader, partition)),
 ): ExportedNames {
   return exportsOfEntry(exportedServicesEntry(reader, partition), peerName, services);
 }

@@ -1,5 +1,6 @@
 /** Answers a DNS question from one snapshot of the state. */
 import type { Question } from 'dns-packet';
+import type { Steps } from '../../state/clock/slices.ts';
 import { parseName } from './name.ts';
 import { type Rcode, rcodes } from './rcodes.ts';
 import {
@@ -27,11 +28,11 @@ const refused: Reply = { rcode: rcodes.REFUSED, answers: [] };
 const TRANSFERS: readonly string[] = ['AXFR', 'IXFR'];
 
 /** Answers a question. @throws ServiceError `permission-denied` when the token is unknown or has expired */
-export function answerQuestion(zone: Zone, { name, type, class: network }: Question): Reply {
+export function* answerQuestion(zone: Zone, { name, type, class: network }: Question): Steps<Reply> {
   const parsed = parseName(name, zone.domain);
   if (parsed === undefined || network !== 'IN' || TRANSFERS.includes(type)) return refused;
   const { snapshot } = zone.credentials.state;
-  const found = resolveName(zone, snapshot, parsed);
+  const found = yield* resolveName(zone, snapshot, parsed);
   const authority = soaRecord(zone, snapshot.index);
   if (found.kind === 'nothing') return { rcode: rcodes.NXDOMAIN, answers: [], authority };
   const answers = recordsOf(zone, name, type, found, authority);

@@ -130,14 +130,14 @@ describe('invalid DNS messages', () => {
         else if (kind === 1) message = Buffer.concat([message, random.pick(seeds)]);
         else if (message.length > 0) message[random.below(message.length)] = random.below(256);
       }
-      const answer = responder.respond(message, 'udp', '127.0.0.1');
+      const answer = await responder.respond(message, 'udp', '127.0.0.1');
       if (answer === undefined) continue;
       assert.ok(answer.length <= UDP_ANSWER_BYTES_MAX);
       assert.equal(answer.readUInt16BE(0), message.readUInt16BE(0));
       assert.ok((answer.readUInt16BE(2) & 0x8000) !== 0);
       // Responses are valid and are not answered again, so two servers cannot loop.
       decodeAnswer(answer);
-      assert.equal(responder.respond(answer, 'udp', '127.0.0.1'), undefined);
+      assert.equal(await responder.respond(answer, 'udp', '127.0.0.1'), undefined);
     }
     assert.deepEqual(unsaid, []);
     assert.equal(decodeAnswer(await exchangeUdp(dns.port, web())).rcode, NOERROR);
@@ -154,18 +154,18 @@ describe('UDP responses that are larger than their questions', () => {
     const responder = createResponder({ ...zone, random: () => 0 }, { warn: () => undefined }, clock);
     const question = encodeQuery('web.service.accord', 'ANY', { udpPayloadSize: 1_232 });
     const missing = encodeQuery(`${'x'.repeat(60)}.service.accord`, 'A');
-    const ask = (message: Buffer, over: 'udp' | 'tcp', address: string) =>
-      responder.respond(message, over, address) ?? Buffer.alloc(0);
+    const ask = async (message: Buffer, over: 'udp' | 'tcp', address: string): Promise<Buffer> =>
+      (await responder.respond(message, over, address)) ?? Buffer.alloc(0);
     const isTruncated = (answer: Buffer): boolean => (answer.readUInt16BE(2) & 0x0200) !== 0;
     const large = encodeQuery('web.service.accord', 'SRV');
-    const size = ask(large, 'udp', '192.0.2.9').length;
+    const size = (await ask(large, 'udp', '192.0.2.9')).length;
     assert.ok(size > 2 * large.length, `${size} bytes`);
     let sent = 0;
-    while (!isTruncated(ask(large, 'udp', '192.0.2.1'))) sent += size;
+    while (!isTruncated(await ask(large, 'udp', '192.0.2.1'))) sent += size;
     assert.ok(sent <= UDP_AMPLIFIED_BYTES_BURST && sent + size > UDP_AMPLIFIED_BYTES_BURST);
-    const cut = ask(large, 'udp', '192.0.2.1');
+    const cut = await ask(large, 'udp', '192.0.2.1');
     assert.ok(cut.length <= large.length);
-    assert.equal(decodeAnswer(cut).packet.id, decodeAnswer(ask(large, 'tcp', '192.0.2.1')).packet.id);
+    assert.equal(decodeAnswer(cut).packet.id, decodeAnswer(await ask(large, 'tcp', '192.0.2.1')).packet.id);
     // Other addresses, small answers, TCP and this machine are not affected.
     for (const answer of [
       ask(large, 'udp', '192.0.2.2'),
@@ -174,15 +174,15 @@ describe('UDP responses that are larger than their questions', () => {
       ask(large, 'tcp', '192.0.2.1'),
       ask(large, 'udp', '127.0.0.1'),
     ]) {
-      assert.equal(isTruncated(answer), false);
+      assert.equal(isTruncated(await answer), false);
     }
     clock.advance(1_000);
-    assert.equal(isTruncated(ask(large, 'udp', '192.0.2.1')), false);
+    assert.equal(isTruncated(await ask(large, 'udp', '192.0.2.1')), false);
     assert.ok((responder.udpRate.refused.get('address') ?? 0) >= 2);
   });
 });
 
-test('logs a repeated failure once per interval', () => {
+test('logs a repeated failure once per interval', async () => {
   const lines: unknown[] = [];
   const log = createRateLimitedLog({ warn: (fields: unknown) => void lines.push(fields) } as never, {
     now: () => 0,
@@ -192,7 +192,7 @@ test('logs a repeated failure once per interval', () => {
   const zone = { domain: 'accord', ttlSeconds: 0, secretHash: undefined, random: () => 0, credentials: {} as never };
   const responder = createResponder(zone, log, createFakeClock());
   for (let i = 0; i < 1_000; i++) {
-    const answer = responder.respond(encodeQuery('web.service.accord', 'A'), 'udp', '127.0.0.1');
+    const answer = await responder.respond(encodeQuery('web.service.accord', 'A'), 'udp', '127.0.0.1');
     assert.equal(answer && decodeAnswer(answer).rcode, rcodes.SERVFAIL);
   }
   assert.equal(lines.length, 1);

@@ -27,6 +27,8 @@ export const UDP_AMPLIFICATION_MAX = 2;
  */
 export const UDP_AMPLIFIED_BYTES_PER_SECOND = 256 * 1024;
 export const UDP_AMPLIFIED_BYTES_BURST = 1024 * 1024;
+/** Questions that wait for a slice of the event loop. Further ones are dropped, and clients retry. */
+export const SLOW_QUESTIONS_MAX = 1_000;
 /** How long a connection may remain without a complete question (RFC 7766). */
 export const TCP_IDLE_MS = 10_000;
 /** Questions of one connection that are answered before the event loop gets a turn. */

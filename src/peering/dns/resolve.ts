@@ -8,9 +8,10 @@
 
 import { permits } from '../../credentials/acl-token.ts';
 import { authenticate, type Caller } from '../../credentials/caller.ts';
+import { filterInSlices, type Steps, visitInSlices } from '../../state/clock/slices.ts';
 import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
-import { type CatalogResult, queryNode, queryPartition, queryService } from '../catalog/query/catalog-queries.ts';
+import { type CatalogContent, queryNode, queryPartition, queryService } from '../catalog/query/catalog-queries.ts';
 import type { ResolvedInstance, ResolvedNode } from '../catalog/query/resolved-instances.ts';
 import { filterVisible } from '../catalog/query/visibility.ts';
 import { type Host, readHost } from './host-name.ts';
@@ -29,7 +30,7 @@ export type Resolution =
 const NOTHING: Resolution = { kind: 'nothing' };
 
 /** Uses the token's partition. @throws ServiceError `permission-denied` when the token is unknown or has expired */
-export function resolveName(zone: Zone, snapshot: Snapshot, name: ParsedName): Resolution {
+export function* resolveName(zone: Zone, snapshot: Snapshot, name: ParsedName): Steps<Resolution> {
   switch (name.kind) {
     case 'apex':
     case 'empty-non-terminal':
@@ -38,9 +39,9 @@ export function resolveName(zone: Zone, snapshot: Snapshot, name: ParsedName): R
     case 'address':
       return { kind: 'host', host: readHost(name.address) };
     case 'node':
-      return findNode(zone, snapshot, name);
+      return yield* findNode(zone, snapshot, name);
     case 'service':
-      return findService(zone, snapshot, name);
+      return yield* findService(zone, snapshot, name);
   }
 }
 
@@ -49,11 +50,14 @@ const callerOf = ({ credentials, secretHash }: Zone, snapshot: Snapshot): Caller
 
 type ServiceName = Extract<ParsedName, { readonly kind: 'service' }>;
 
-function findService(zone: Zone, snapshot: Snapshot, { peer, service, tag }: ServiceName): Resolution {
+function* findService(zone: Zone, snapshot: Snapshot, { peer, service, tag }: ServiceName): Steps<Resolution> {
   const { partition, grants } = callerOf(zone, snapshot);
   if (!permits(grants, { resource: 'services', access: 'read', partition, name: service })) return NOTHING;
-  const { instances } = queryService(zone.credentials.state, snapshot, { partition, peer }, service);
-  const usable = instances.filter((found) => isUsable(found) && (tag === undefined || hasTag(found, tag)));
+  const { instances } = yield* queryService(zone.credentials.state, snapshot, { partition, peer }, service).content();
+  const usable = yield* filterInSlices(
+    instances,
+    (found) => isUsable(found) && (tag === undefined || hasTag(found, tag)),
+  );
   return usable.length === 0 ? NOTHING : { kind: 'instances', instances: usable };
 }
 
@@ -65,15 +69,15 @@ const hasTag = ({ instance }: ResolvedInstance, tag: string): boolean =>
 
 type NodeName = Extract<ParsedName, { readonly kind: 'node' }>;
 
-function findNode(zone: Zone, snapshot: Snapshot, { peer, node }: NodeName): Resolution {
+function* findNode(zone: Zone, snapshot: Snapshot, { peer, node }: NodeName): Steps<Resolution> {
   const { state } = zone.credentials;
   const caller = callerOf(zone, snapshot);
   const { partition } = caller;
-  const source =
+  const content =
     peer === undefined
-      ? queryNode(state, snapshot, { partition, peer }, node)
-      : nodesOfPeer(zone, snapshot, { partition, peer }).get(node);
-  const [seen] = source === undefined ? [] : filterVisible(caller, partition, source).nodes;
+      ? yield* queryNode(state, snapshot, { partition, peer }, node).content()
+      : (yield* nodesOfPeer(zone, snapshot, { partition, peer })).get(node);
+  const [seen] = content === undefined ? [] : (yield* filterVisible(caller, partition, content)).nodes;
   return seen === undefined ? NOTHING : { kind: 'host', host: readHost(seen.node.address) };
 }
 
@@ -83,21 +87,20 @@ interface PeerScope {
 }
 
 /** Returns the nodes of a peer with their services, by name in lower case. Computed once per snapshot. */
-function nodesOfPeer(zone: Zone, snapshot: Snapshot, ofPeer: PeerScope): ReadonlyMap<string, CatalogResult> {
+function nodesOfPeer(zone: Zone, snapshot: Snapshot, ofPeer: PeerScope): Steps<ReadonlyMap<string, CatalogContent>> {
   const { partition, peer } = ofPeer;
-  const make = (): ReadonlyMap<string, CatalogResult> => {
-    const whole = queryPartition(zone.credentials.state, snapshot, ofPeer);
-    const instances = Map.groupBy(whole.instances, ({ resolvedNode }) => nodeKey(resolvedNode));
-    return new Map(
-      whole.nodes.map((node) => {
-        const key = nodeKey(node);
-        return [key, { ...whole, nodes: [node], instances: instances.get(key) ?? [] }];
-      }),
-    );
+  const make = function* (): Steps<ReadonlyMap<string, CatalogContent>> {
+    const whole = yield* queryPartition(zone.credentials.state, snapshot, ofPeer).content();
+    const byNode = new Map<string, { nodes: ResolvedNode[]; instances: ResolvedInstance[] }>();
+    yield* visitInSlices(whole.nodes, (node) => void byNode.set(nodeKey(node), { nodes: [node], instances: [] }));
+    yield* visitInSlices(whole.instances, (instance) => {
+      byNode.get(nodeKey(instance.resolvedNode))?.instances.push(instance);
+    });
+    return byNode;
   };
   const key = `dns nodes\0${partition.toLowerCase()}\0${peer}`;
   // A map's entry, a source and a list of one node for each.
-  return snapshot.memoize(key, make, (nodes) => nodes.size * 3 * LIST_ELEMENT_BYTES);
+  return snapshot.memoizeInSlices(key, make, (nodes) => nodes.size * 3 * LIST_ELEMENT_BYTES);
 }
 
 const nodeKey = ({ node }: ResolvedNode): string => node.name.toLowerCase();

@@ -3,8 +3,10 @@ import { addressKey } from '../../budget/address-key.ts';
 import type { Measured } from '../../budget/measured.ts';
 import { createRate } from '../../budget/rate.ts';
 import type { Clock } from '../../state/clock/clock.ts';
+import { runInSlices, type Steps } from '../../state/clock/slices.ts';
 import { answerQuestion, type Reply } from './answer-question.ts';
 import {
+  SLOW_QUESTIONS_MAX,
   TCP_ANSWER_BYTES_MAX,
   UDP_AMPLIFICATION_MAX,
   UDP_AMPLIFIED_BYTES_BURST,
@@ -22,7 +24,7 @@ export type Transport = 'udp' | 'tcp';
 
 export interface Responder {
   /** Returns the response, or `undefined` for a message that must not be answered. */
-  respond(message: Buffer, over: Transport, address: string): Buffer | undefined;
+  respond(message: Buffer, over: Transport, address: string): Buffer | undefined | Promise<Buffer | undefined>;
   /** The rate of UDP responses that are larger than their questions. */
   readonly udpRate: Measured;
   readonly answered: ReadonlyMap<RcodeName, number>;
@@ -32,6 +34,7 @@ export interface Responder {
 export function createResponder(zone: Zone, log: RateLimitedLog, clock: Clock): Responder {
   const answered = new Map<RcodeName, number>();
   let ignoredCount = 0;
+  let slowCount = 0;
   const count = (rcode: Rcode): void => {
     const name = rcodeName(rcode);
     answered.set(name, (answered.get(name) ?? 0) + 1);
@@ -44,9 +47,9 @@ export function createResponder(zone: Zone, log: RateLimitedLog, clock: Clock): 
     !isLoopback(address) &&
     udpRate.take(addressKey(address), response.length) > 0;
 
-  const answer = (message: Buffer, query: Query, over: Transport, address: string): Buffer => {
+  const answer = function* (message: Buffer, query: Query, over: Transport, address: string): Steps<Buffer> {
     try {
-      const reply = replyTo(zone, query);
+      const reply = yield* replyTo(zone, query);
       const bytes = writeReply(query, reply, bytesMaxOf(query, over));
       count(reply.rcode);
       if (over === 'udp' && isTooMuch(message, bytes, address)) return writeTruncated(query);
@@ -56,6 +59,19 @@ export function createResponder(zone: Zone, log: RateLimitedLog, clock: Clock): 
       count(rcodes.SERVFAIL);
       return writeRefusal(message, rcodes.SERVFAIL);
     }
+  };
+  /** Answers in slices, because a service can have very many instances. */
+  const answerInSlices = (...of: Parameters<typeof answer>): ReturnType<Responder['respond']> => {
+    if (slowCount >= SLOW_QUESTIONS_MAX) {
+      ignoredCount += 1;
+      return undefined;
+    }
+    const answered = runInSlices({ begin: () => answer(...of), check: () => undefined });
+    if (!(answered instanceof Promise)) return answered;
+    slowCount += 1;
+    return answered.finally(() => {
+      slowCount -= 1;
+    });
   };
   return {
     udpRate,
@@ -69,7 +85,7 @@ export function createResponder(zone: Zone, log: RateLimitedLog, clock: Clock): 
           count(read.rcode);
           return writeRefusal(message, read.rcode);
         case 'query':
-          return answer(message, read.query, over, address);
+          return answerInSlices(message, read.query, over, address);
       }
     },
     answered,
@@ -82,8 +98,10 @@ export function createResponder(zone: Zone, log: RateLimitedLog, clock: Clock): 
 /** Packets from other machines cannot have a loopback address. */
 export const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.|^::1$/i.test(address);
 
-const replyTo = (zone: Zone, { edns, question }: Query): Reply =>
-  edns !== undefined && edns.version > 0 ? { rcode: rcodes.BADVERS, answers: [] } : answerQuestion(zone, question);
+function* replyTo(zone: Zone, { edns, question }: Query): Steps<Reply> {
+  if (edns !== undefined && edns.version > 0) return { rcode: rcodes.BADVERS, answers: [] };
+  return yield* answerQuestion(zone, question);
+}
 
 function bytesMaxOf({ edns }: Query, over: Transport): number {
   if (over === 'tcp') return TCP_ANSWER_BYTES_MAX;

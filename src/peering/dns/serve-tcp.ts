@@ -125,7 +125,7 @@ async function answerAll(socket: Socket, { respond }: Responder, onQuestion: () 
       const message = unread.subarray(LENGTH_BYTES, LENGTH_BYTES + length);
       unread = unread.subarray(LENGTH_BYTES + length);
       onQuestion();
-      const answer = respond(message, 'tcp', socket.remoteAddress ?? '');
+      const answer = await respond(message, 'tcp', socket.remoteAddress ?? '');
       if (answer !== undefined && !socket.write(withLength(answer))) await waitForDrain(socket);
       if (++answeredCount % TCP_QUESTIONS_PER_TURN === 0) await setImmediate();
     }

@@ -32,12 +32,20 @@ export async function serveUdp(
     socket.close();
     throw error;
   }
+  let isClosed = false;
+  socket.once('close', () => {
+    isClosed = true;
+  });
   socket.on('error', (error) => log.warn(error, 'DNS UDP socket failed'));
   socket.on('message', (message, { address, port: from }) => {
     if (from === 0 || socket.getSendQueueSize() > UDP_UNSENT_BYTES_MAX) return;
+    const send = (answer: Buffer | undefined): void => {
+      // Send errors are ignored, because clients retry.
+      if (answer !== undefined && !isClosed) socket.send(answer, from, address, () => undefined);
+    };
     const answer = respond(message, 'udp', address);
-    // Send errors are ignored, because clients retry.
-    if (answer !== undefined) socket.send(answer, from, address, () => undefined);
+    if (answer instanceof Promise) void answer.then(send);
+    else send(answer);
   });
   return {
     address: socket.address(),

@@ -1,7 +1,8 @@
 /** The diagnosis of an exported service, from registration to the peer's acknowledgment ([SVC-94]). */
+import { runAtOnce } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
-import { localInstances } from '../catalog/query/local-instances.ts';
+import { listServiceRows } from '../catalog/query/resolved-instances.ts';
 import { exportedServicesEntry } from '../config-entries/exported-services.ts';
 import { type ExportDecision, matchingExportRule } from '../config-entries/matching-export-rule.ts';
 import { MESSAGE_BYTES_MAX } from '../limits.ts';
@@ -30,7 +31,7 @@ export interface DiagnosisInput {
 /** Diagnoses a service. Skips the steps after the first failed step, because they cannot pass. */
 export function diagnoseExport(reader: Reader, { peering: row, service, stream }: DiagnosisInput): Diagnosis {
   const steps: Record<(typeof OUTGOING_STEPS)[number], () => StepResult> = {
-    registered: () => registeredStep(localInstances(reader, row.partition, service).length),
+    registered: () => registeredStep(runAtOnce(listServiceRows(reader, row.partition, service)).length),
     exported: () =>
       exportedStep(matchingExportRule(exportedServicesEntry(reader, row.partition), { service, peerName: row.name })),
     peering: () => peeringStep(row),

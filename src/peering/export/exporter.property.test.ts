@@ -11,6 +11,7 @@ import {
 import { type Api, startApi } from '../../../test/support/process/api.ts';
 import { until } from '../../../test/support/until.ts';
 import { nextTurn } from '../../state/clock/next-turn.ts';
+import { runAtOnce } from '../../state/clock/slices.ts';
 import type { Transaction } from '../../state/write/transaction.ts';
 import { localInstances } from '../catalog/query/local-instances.ts';
 import { overallStatus } from '../catalog/query/overall-status.ts';
@@ -122,7 +123,7 @@ function allowed({ partition: of, peerName }: Place): Readonly<Record<string, re
   return Object.fromEntries(
     names.map((name) => [
       nameKey(name),
-      localInstances(snapshot, of, name).map(({ node: on, service: { id, port }, checks }) =>
+      runAtOnce(localInstances(snapshot, of, name)).map(({ node: on, service: { id, port }, checks }) =>
         `${on.name}/${id}:${port} ${checks.length === 0 ? '' : overallStatus(checks)}`.trim(),
       ),
     ]),

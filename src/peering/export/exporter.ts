@@ -8,6 +8,7 @@
 import { partitionKey } from '../../credentials/partition.ts';
 import type { Log } from '../../http/telemetry/log.ts';
 import { type Clock, sleep } from '../../state/clock/clock.ts';
+import { runAtOnce } from '../../state/clock/slices.ts';
 import { isStateError } from '../../state/errors.ts';
 import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
 import type { State } from '../../state/state.ts';
@@ -120,7 +121,7 @@ export function createExporter({ state, clock, log }: ExporterDependencies): Exp
     const { partition } = subscription.peer;
     const services = snapshot.memoize(
       `local service names\0${partitionKey(partition)}`,
-      () => localServiceNames(snapshot, partition),
+      () => runAtOnce(localServiceNames(snapshot, partition)),
       (names) => names.length * LIST_ELEMENT_BYTES,
     );
     const before = subscription.names;

@@ -1,4 +1,5 @@
 /** The encoded services, shared by all peers. A service is encoded again only when one of its instances has changed. */
+import { runAtOnce } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import { localInstances } from '../catalog/query/local-instances.ts';
 import { catalogEntry } from '../catalog/tables/catalog-node.ts';
@@ -48,7 +49,7 @@ export function createServicePayloads(): ServicePayloads {
     },
     get(reader, partition, service) {
       const entry = catalogEntry(partition, service);
-      const instances = localInstances(reader, partition, service);
+      const instances = runAtOnce(localInstances(reader, partition, service));
       const cached = cache.get(entry);
       if (instances.length === 0) {
         cache.delete(entry);
@@ -78,4 +79,4 @@ function toPayload(service: string, encoded: Uint8Array): ServicePayload {
 
 /** Returns the estimated size of the message with the current service, in bytes. */
 export const serviceMessageBytes = (reader: Reader, partition: string, service: string): number =>
-  toPayload(service, encodeInstances(localInstances(reader, partition, service))).messageBytes;
+  toPayload(service, encodeInstances(runAtOnce(localInstances(reader, partition, service)))).messageBytes;

@@ -57,7 +57,7 @@ export function peeringNotFound(name: string): ServiceError {
 }
 
 /** The result of a query about one peering. `alsoWatched` adds to the record and the caller's token. */
-export interface PeeringQueryResult extends Pick<ReadResult, 'body' | 'expiresAtMs'> {
+export interface PeeringQueryResult extends Pick<ReadResult, 'body' | 'longBody' | 'expiresAtMs'> {
   readonly alsoWatched?: readonly Watched[];
 }
 

@@ -3,6 +3,7 @@
  * one budget. A value that depends on one immutable object, such as a row, is freed with that object: see
  * `derivedFrom`.
  */
+import { SharedSteps, type Steps } from '../clock/slices.ts';
 import {
   DERIVED_CACHE_BYTES_MAX,
   DERIVED_VALUE_BYTES,
@@ -55,6 +56,8 @@ interface ValueGroup {
  */
 export class DerivedCache {
   #groups = new Map<object, ValueGroup>();
+  /** The values that are being made in slices. */
+  readonly #underWay = new WeakMap<object, Map<string, SharedSteps<unknown>>>();
   #bytes = 0;
   #uses = 0;
 
@@ -63,10 +66,22 @@ export class DerivedCache {
     const cached = this.#use(owner, key);
     if (cached !== undefined) return cached.value as T;
     const value = make();
-    const bytes = DERIVED_VALUE_BYTES + 2 * key.length + bytesOf(value);
-    const bytesMax = Math.floor(limits.cacheBytesMax * DERIVED_VALUE_SHARE_MAX);
-    this.#add(owner, key, { value, bytes: Math.min(bytes, bytesMax), lastUse: ++this.#uses });
+    this.#add(owner, key, value, bytesOf(value));
     return value;
+  }
+
+  /** As `get`, for a value that takes long. All who ask for it while it is being made share the steps. */
+  *getInSlices<T>(owner: object, key: string, make: () => Steps<T>, bytesOf: (value: T) => number): Steps<T> {
+    const cached = this.#use(owner, key);
+    if (cached !== undefined) return cached.value as T;
+    const underWay = this.#underWay.getOrInsertComputed(owner, () => new Map<string, SharedSteps<unknown>>());
+    const shared = underWay.getOrInsertComputed(key, () => {
+      return new SharedSteps<unknown>(make(), (result) => {
+        underWay.delete(key);
+        if (result !== undefined) this.#add(owner, key, result.value, bytesOf(result.value as T));
+      });
+    });
+    return (yield* shared.join()) as T;
   }
 
   /**
@@ -97,7 +112,10 @@ export class DerivedCache {
     return cached;
   }
 
-  #add(owner: object, key: string, added: CachedValue): void {
+  #add(owner: object, key: string, value: unknown, valueBytes: number): void {
+    const bytesMax = Math.floor(limits.cacheBytesMax * DERIVED_VALUE_SHARE_MAX);
+    const bytes = Math.min(DERIVED_VALUE_BYTES + 2 * key.length + valueBytes, bytesMax);
+    const added: CachedValue = { value, bytes, lastUse: ++this.#uses };
     while (this.#bytes + added.bytes > limits.cacheBytesMax) this.#evictOldest();
     const group = this.#groups.getOrInsertComputed(owner, () => ({ values: new Map(), bytes: 0 }));
     group.values.set(key, added);

@@ -1,4 +1,6 @@
 /** Lookups in the indexes of tables. They hide expired and orphaned rows, which no longer exist for readers. */
+import type { Steps } from '../clock/slices.ts';
+import { SLICE_ROWS } from '../limits.ts';
 import { type AnyTable, indexOf, type NamedIndex, SEPARATOR, type Stored, type Table } from '../table.ts';
 import { secondaryIndex, type TableIndexes } from './table-indexes.ts';
 
@@ -92,6 +94,41 @@ export function createReader(source: ReaderSource): Reader {
       return undefined;
     },
   };
+}
+
+/** Returns what `reader.list` returns. */
+export function* listInSlices<Row, Index extends string>(
+  reader: Reader,
+  table: Table<Row, Index>,
+  index: Index,
+  entry: string,
+  page: Page = {},
+): Steps<Stored<Row>[]> {
+  return yield* inPages(table, page, (next) => reader.list(table, index, entry, next));
+}
+
+/** Returns what `reader.all` returns. */
+export function* allInSlices<Row>(reader: Reader, table: Table<Row, string>, page: Page = {}): Steps<Stored<Row>[]> {
+  return yield* inPages(table, page, (next) => reader.all(table, next));
+}
+
+function* inPages<Row>(
+  table: Table<Row, string>,
+  { after, limit = Number.POSITIVE_INFINITY }: Page,
+  read: (page: Page) => Stored<Row>[],
+): Steps<Stored<Row>[]> {
+  const found: Stored<Row>[] = [];
+  for (let last = after; ; ) {
+    const rows = read({
+      ...(last !== undefined && { after: last }),
+      limit: Math.min(SLICE_ROWS, limit - found.length),
+    });
+    for (const row of rows) found.push(row);
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < SLICE_ROWS) return found;
+    last = table.key(end.row);
+    yield;
+  }
 }
 
 function uniqueIndex<Row>(table: Table<Row, string>, name: string): NamedIndex<unknown> {

@@ -1,5 +1,6 @@
 /** Immutable views of the state at one index. A request reads from one snapshot. */
 import type { Clock } from '../clock/clock.ts';
+import type { Steps } from '../clock/slices.ts';
 import type { AnyTable } from '../table.ts';
 import type { DerivedCache } from './derived-cache.ts';
 import { createReader, type Reader } from './reader.ts';
@@ -37,6 +38,15 @@ export interface Snapshot extends SnapshotData, Reader {
    * chooses freely.
    */
   memoizeWhileUnchanged<T>(table: AnyTable, key: string, make: () => T, bytesOf: (value: T) => number): T;
+  /** As `memoize`, for a result that takes long to make. */
+  memoizeInSlices<T>(key: string, make: () => Steps<T>, bytesOf: (value: T) => number): Steps<T>;
+  /** As `memoizeWhileUnchanged`, for a result that takes long to make. */
+  memoizeWhileUnchangedInSlices<T>(
+    table: AnyTable,
+    key: string,
+    make: () => Steps<T>,
+    bytesOf: (value: T) => number,
+  ): Steps<T>;
 }
 
 /** Returns the estimated memory of all rows of `tables`. */
@@ -72,6 +82,9 @@ export function createSnapshot(data: SnapshotData, clock: Clock, cache: DerivedC
     memoize: (key, make, bytesOf) => cache.get(snapshot, key, make, bytesOf),
     // The indexes of a table are the same object until a commit changes one of its rows.
     memoizeWhileUnchanged: (table, key, make, bytesOf) => cache.get(tableIndexes(table), key, make, bytesOf),
+    memoizeInSlices: (key, make, bytesOf) => cache.getInSlices(snapshot, key, make, bytesOf),
+    memoizeWhileUnchangedInSlices: (table, key, make, bytesOf) =>
+      cache.getInSlices(tableIndexes(table), key, make, bytesOf),
   };
   return snapshot;
 }

@@ -7,14 +7,16 @@ import { hashSecret } from '../../credentials/ids-and-secrets.ts';
 import { SECRET_CHARACTERS_MAX } from '../../credentials/limits.ts';
 import { users, userTokens } from '../../credentials/user.ts';
 import type { Call } from '../../http/call.ts';
-import type { Reader } from '../../state/memory/reader.ts';
-import type { DeepReadonly } from '../../state/table.ts';
+import { NeedsSteps, visitInSlices } from '../../state/clock/slices.ts';
+import { listInSlices, type Reader } from '../../state/memory/reader.ts';
+import type { DeepReadonly, Stored } from '../../state/table.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
+import { TEAMS_AT_ONCE } from '../limits.ts';
 import { apiTokens } from '../tables/authentication-token.ts';
 import { acceptsUserTokens, type Organization, organizations } from '../tables/organization.ts';
 import { ALL_PERMISSIONS, type OrganizationPermission, withImplied } from '../tables/organization-access.ts';
 import { type Membership, membershipPair, memberships } from '../tables/organization-membership.ts';
-import { type Team, teamMembers, teams } from '../tables/team.ts';
+import { type Team, type TeamMember, teamMembers, teams } from '../tables/team.ts';
 import { type TeamWorkspace, teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
 import {
   ADMIN_ACCESS,
@@ -96,7 +98,7 @@ export const callerRole = (reader: Reader, caller: Caller, organizationId: strin
   cachedRole(caller, organizationId, () => computeRole(reader, caller, organizationId));
 
 function cachedRole(caller: Caller, key: string, compute: () => CallerRole | undefined): CallerRole | undefined {
-  const cached = cachedRoles.get(caller);
+  const cached = caches.get(caller)?.roles;
   if (cached === undefined) return compute();
   if (!cached.has(key)) cached.set(key, compute());
   return cached.get(key);
@@ -112,7 +114,7 @@ function computeRole(reader: Reader, caller: Caller, organizationId: string): Ca
     }
     case 'user': {
       const membership = reader.find(memberships, 'pair', membershipPair(organizationId, caller.userId))?.row;
-      const role = membership && memberRole(reader, membership);
+      const role = membership && memberRole(reader, caller, membership);
       return role !== undefined && acceptsUserTokens(role.organization) ? role : undefined;
     }
   }
@@ -132,7 +134,7 @@ function computeHomeRole(reader: Reader, caller: Caller): CallerRole | undefined
     }
     case 'user': {
       const membership = firstMembership(reader, caller.userId);
-      return membership && memberRole(reader, membership);
+      return membership && memberRole(reader, caller, membership);
     }
   }
 }
@@ -156,30 +158,61 @@ function teamTokenRole(reader: Reader, team: DeepReadonly<Team>): CallerRole | u
   return organization && roleWithTeams(organization, [team]);
 }
 
-function memberRole(reader: Reader, { id, organizationId }: DeepReadonly<Membership>): CallerRole | undefined {
+function memberRole(
+  reader: Reader,
+  caller: Caller,
+  { id, organizationId }: DeepReadonly<Membership>,
+): CallerRole | undefined {
   const organization = reader.get(organizations, organizationId)?.row;
-  return organization && roleWithTeams(organization, teamsOfMember(reader, id));
+  return organization && roleWithTeams(organization, teamsOfMember(reader, id, caller));
 }
 
-const teamsOfMember = (reader: Reader, membershipId: string): DeepReadonly<Team>[] =>
-  reader
-    .list(teamMembers, 'membership', membershipId)
-    .map(({ row }) => reader.get(teams, row.teamId)?.row)
-    .filter((team) => team !== undefined);
+/** Returns the teams of a member. @throws NeedsSteps in a read that pauses, if they are many */
+function teamsOfMember(reader: Reader, membershipId: string, caller: Caller | undefined): readonly MemberTeam[] {
+  const manyTeams = caller && caches.get(caller)?.manyTeams;
+  if (manyTeams === undefined) return withTeams(reader, reader.list(teamMembers, 'membership', membershipId));
+  const known = manyTeams.get(membershipId);
+  if (known !== undefined) return known;
+  const rows = reader.list(teamMembers, 'membership', membershipId, { limit: TEAMS_AT_ONCE + 1 });
+  if (rows.length <= TEAMS_AT_ONCE) return withTeams(reader, rows);
+  throw new NeedsSteps(function* () {
+    const memberTeams: MemberTeam[] = [];
+    const all = yield* listInSlices(reader, teamMembers, 'membership', membershipId);
+    yield* visitInSlices(all, (row) => void memberTeams.push(...withTeams(reader, [row])));
+    manyTeams.set(membershipId, memberTeams);
+    contributionsOf.set(memberTeams, new Map());
+  });
+}
+
+type MemberTeam = DeepReadonly<Team>;
+
+const withTeams = (reader: Reader, rows: readonly Stored<TeamMember>[]): MemberTeam[] =>
+  rows.map(({ row }) => reader.get(teams, row.teamId)?.row).filter((team) => team !== undefined);
 
 /** The key of the cached home role, which is no ID of an organization. */
 const HOME = 'home';
 
-/** Roles by organization ID, for callers from `withCachedRoles`. */
-const cachedRoles = new WeakMap<Caller, Map<string, CallerRole | undefined>>();
+interface RoleCache {
+  /** By organization ID. */
+  readonly roles: Map<string, CallerRole | undefined>;
+  /** The teams of members of more than TEAMS_AT_ONCE teams, by membership ID. Only in reads that pause. */
+  readonly manyTeams: Map<string, readonly MemberTeam[]> | undefined;
+}
+
+/** The caches of callers from `withCachedRoles`. */
+const caches = new WeakMap<Caller, RoleCache>();
+
+/** The contributions to workspaces of the members of many teams in reads that pause, by the teams and the workspace. */
+const contributionsOf = new WeakMap<readonly MemberTeam[], Map<string, readonly Contribution[]>>();
 
 /**
  * Returns a copy of a caller whose roles are computed once per organization, because a caller can be in thousands of
  * teams. For a request that reads one state. A write must call `forgetRoles` after a change of a row of a role.
+ * @param pauses whether the request is a read that can run in slices, and long lookups may throw NeedsSteps
  */
-export function withCachedRoles(caller: Caller): Caller {
+export function withCachedRoles(caller: Caller, { pauses = false } = {}): Caller {
   const copy = { ...caller };
-  cachedRoles.set(copy, new Map());
+  caches.set(copy, { roles: new Map(), manyTeams: pauses ? new Map() : undefined });
   return copy;
 }
 
@@ -187,23 +220,24 @@ export function withCachedRoles(caller: Caller): Caller {
 export const withoutCachedRoles = (caller: Caller): Caller => ({ ...caller });
 
 /** Drops the cached roles of a caller from `withCachedRoles`. */
-export const forgetRoles = (caller: Caller): void => cachedRoles.get(caller)?.clear();
+export const forgetRoles = (caller: Caller): void => caches.get(caller)?.roles.clear();
 
 /** Whether a cached role of the caller contains the team. */
 export const hasCachedTeam = (caller: Caller, teamId: string): boolean =>
-  cachedRoles
+  caches
     .get(caller)
-    ?.values()
+    ?.roles.values()
     .some((role) => role?.teams.some(({ id }) => id === teamId)) === true;
 
-/** Returns the role of a user who need not be the caller. */
+/** Returns the role of a user. `caller` asks for it. @throws NeedsSteps if the request is a read that pauses */
 export function userRole(
   reader: Reader,
   userId: string,
   organization: DeepReadonly<Organization>,
+  caller?: Caller,
 ): CallerRole | undefined {
   const membership = reader.find(memberships, 'pair', membershipPair(organization.id, userId));
-  return membership && roleWithTeams(organization, teamsOfMember(reader, membership.row.id));
+  return membership && roleWithTeams(organization, teamsOfMember(reader, membership.row.id, caller));
 }
 
 export function roleWithTeams(
@@ -215,16 +249,26 @@ export function roleWithTeams(
   return { organization, owner, teams: memberTeams, permissions };
 }
 
-/** Returns everything that gives a role access to a workspace of its organization. */
-export function accessContributions(reader: Reader, role: CallerRole, workspaceId: string): Contribution[] {
+/**
+ * Returns everything that gives a role access to a workspace of its organization.
+ * @throws NeedsSteps in a read that pauses, if the role has many teams
+ */
+export function accessContributions(reader: Reader, role: CallerRole, workspaceId: string): readonly Contribution[] {
   const { organization, owner, teams: memberTeams } = role;
-  const contributions: Contribution[] = [];
-  if (owner && memberTeams.length === 0) contributions.push(ownerContribution(undefined));
-  for (const team of memberTeams) {
+  if (owner && memberTeams.length === 0) return [ownerContribution(undefined)];
+  const ofTeam = (team: MemberTeam): Contribution[] => {
     const row = reader.find(teamWorkspaces, 'pair', teamWorkspacePair(team.id, workspaceId))?.row;
-    contributions.push(...teamContributions(organization, team, row));
-  }
-  return contributions;
+    return teamContributions(organization, team, row);
+  };
+  const known = contributionsOf.get(memberTeams);
+  if (known === undefined) return memberTeams.flatMap(ofTeam);
+  const contributions = known.get(workspaceId);
+  if (contributions !== undefined) return contributions;
+  throw new NeedsSteps(function* () {
+    const found: Contribution[] = [];
+    yield* visitInSlices(memberTeams, (team) => void found.push(...ofTeam(team)));
+    known.set(workspaceId, found);
+  });
 }
 
 /** Returns everything that gives a team access to a workspace. `row` is the team's row there, if it has one. */

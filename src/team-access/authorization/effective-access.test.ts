@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { runAtOnce } from '../../state/clock/slices.ts';
 import { ORGANIZATION_PERMISSIONS } from '../tables/organization-access.ts';
 import {
   ACCESS_LEVELS,
@@ -45,7 +46,7 @@ const anyContributions = fc.array(anyContribution, { maxLength: 6 }).map((lists)
 describe('effective access', () => {
   test('is undefined without contributions', () => {
     assert.equal(effectiveAccess([]), undefined);
-    assert.deepEqual(explainAccess([]), []);
+    assert.deepEqual(runAtOnce(explainAccess([])), []);
     assert.deepEqual(permissionContributions('team-a', ['manage-teams', 'read-projects']), []);
   });
 
@@ -63,7 +64,7 @@ describe('effective access', () => {
       access: 'custom',
       attributes: { ...attributesOf(one.access), variables: 'write', 'run-tasks': true },
     });
-    const sources = explainAccess([one, other]).find(({ name }) => name === 'variables')?.sources;
+    const sources = runAtOnce(explainAccess([one, other])).find(({ name }) => name === 'variables')?.sources;
     assert.deepEqual(sources, [other.source]);
   });
 
@@ -79,7 +80,7 @@ describe('effective access', () => {
         access: 'admin',
         attributes: attributesOf({ access: 'admin' }),
       });
-      assert.deepEqual(explainAccess(contributions)[0], {
+      assert.deepEqual(runAtOnce(explainAccess(contributions))[0], {
         name: 'admin',
         value: true,
         sources: [{ kind: 'organization-permission', teamId: 'team-b', permission }],
@@ -122,7 +123,7 @@ describe('effective access', () => {
     fc.assert(
       fc.property(anyContributions, (contributions) => {
         const decision = effectiveAccess(contributions);
-        for (const { name, value, sources } of explainAccess(contributions)) {
+        for (const { name, value, sources } of runAtOnce(explainAccess(contributions))) {
           assert.ok(sources.length > 0);
           const named = contributions.filter(({ source }) => sources.includes(source));
           for (const { access } of named) {

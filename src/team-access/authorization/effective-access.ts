@@ -3,6 +3,7 @@
  * rows on the workspace, with the sources that grant it.
  */
 
+import { mapInSlices, type Steps } from '../../state/clock/slices.ts';
 import { type OrganizationPermission, READS_RUNS, withImplied } from '../tables/organization-access.ts';
 import {
   type Access,
@@ -98,16 +99,19 @@ export function effectiveAccess(contributions: readonly Contribution[]): Effecti
 }
 
 /** Returns the sources of each attribute of the effective access, and of `admin`. Empty without access. */
-export function explainAccess(contributions: readonly Contribution[]): readonly ExplainedAttribute[] {
+export function* explainAccess(contributions: readonly Contribution[]): Steps<readonly ExplainedAttribute[]> {
   const effective = effectiveAccess(contributions);
   if (effective === undefined) return [];
   const sourcesWhere = (grants: (access: Access) => boolean): readonly AccessSource[] =>
     contributions.filter(({ access }) => grants(access)).map(({ source }) => source);
-  const explained: ExplainedAttribute[] = ATTRIBUTE_NAMES.map((name) => ({
-    name,
-    value: effective.attributes[name],
-    sources: sourcesWhere((access) => attributesOf(access)[name] === effective.attributes[name]),
-  }));
+  const explained = yield* mapInSlices(
+    ATTRIBUTE_NAMES,
+    (name): ExplainedAttribute => ({
+      name,
+      value: effective.attributes[name],
+      sources: sourcesWhere((access) => attributesOf(access)[name] === effective.attributes[name]),
+    }),
+  );
   if (effective.access !== 'admin') return explained;
   return [{ name: 'admin', value: true, sources: sourcesWhere(({ access }) => access === 'admin') }, ...explained];
 }

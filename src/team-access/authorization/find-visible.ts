@@ -6,6 +6,7 @@
  * replace those around the resource. For a caller in one organization, the lookups are identical. For a caller in
  * several, they can differ only by the number of the caller's teams in each.
  */
+import { mapInSlices, type Steps } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { JsonApiError, notFound } from '../jsonapi/errors.ts';
@@ -128,10 +129,10 @@ function withAccess(reader: Reader, role: CallerRole, workspace: DeepReadonly<Wo
 }
 
 /** Returns the caller's roles in their organizations whose name contains `q`, in the order in which they joined. */
-export function listOrganizations(reader: Reader, caller: Caller, q: string): readonly CallerRole[] {
+export function* listOrganizations(reader: Reader, caller: Caller, q: string): Steps<readonly CallerRole[]> {
   const searched = q.toLowerCase();
-  return organizationIds(reader, caller)
-    .map((id) => callerRole(reader, caller, id))
+  const roles = yield* mapInSlices(organizationIds(reader, caller), (id) => callerRole(reader, caller, id));
+  return roles
     .filter((role) => role !== undefined)
     .filter(({ organization }) => organization.name.toLowerCase().includes(searched));
 }

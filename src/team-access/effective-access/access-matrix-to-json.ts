@@ -1,7 +1,8 @@
 /** The rows of the access matrix: one per workspace, with the access of teams and its sources [DOC-67]. */
 import { Type } from 'typebox';
-import { mapInSlices, type Steps } from '../../state/clock/slices.ts';
+import { filterInSlices, mapInSlices, type Steps, sortInSlices, visitInSlices } from '../../state/clock/slices.ts';
 import { LIST_ELEMENT_BYTES } from '../../state/limits.ts';
+import { listInSlices } from '../../state/memory/reader.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import { accessToWorkspace, type CallerRole, teamContributions } from '../authorization/caller.ts';
@@ -45,16 +46,20 @@ export function* accessMatrixToJson(
   workspaces: readonly Stored<Workspace>[],
 ): Steps<readonly Resource[]> {
   const { organization } = role;
-  const all = organizationTeams(reader, role);
+  const all = yield* organizationTeams(reader, role);
   const everywhere = visibleTeams(role, all.everywhere).flatMap(({ id }) => all.byId.get(id) ?? []);
-  const cellsForAdmin = (id: string) => {
+  const cellsForAdmin = function* (id: string) {
     // One lookup for all rows of the workspace, instead of one per team.
-    const rows = new Map(reader.list(teamWorkspaces, 'workspace', id).map(({ row }) => [row.teamId, row]));
+    const listed = yield* listInSlices(reader, teamWorkspaces, 'workspace', id);
+    const rows = new Map(listed.map(({ row }) => [row.teamId, row]));
     const withRow = [...rows.keys()].flatMap((teamId) => all.byId.get(teamId) ?? []);
     const others = everywhere.filter(({ team }) => !rows.has(team.id));
-    return [...withRow, ...others]
-      .sort((a, b) => a.position - b.position)
-      .flatMap(({ team }) => cellToJson(team, teamContributions(organization, team, rows.get(team.id))));
+    const ordered = yield* sortInSlices([...withRow, ...others], (a, b) => a.position - b.position);
+    const cells: Cell[] = [];
+    yield* visitInSlices(ordered, ({ team }) => {
+      cells.push(...cellToJson(team, teamContributions(organization, team, rows.get(team.id))));
+    });
+    return cells;
   };
   const cellsForMember = (team: DeepReadonly<Team>, id: string) => {
     const row = reader.find(teamWorkspaces, 'pair', teamWorkspacePair(team.id, id))?.row;
@@ -64,8 +69,9 @@ export function* accessMatrixToJson(
   for (const { row } of workspaces) {
     const { id, name } = row;
     yield;
-    const cells = canManageTeamAccess(accessToWorkspace(reader, role, id))
-      ? cellsForAdmin(id)
+    const [access] = yield* mapInSlices([id], () => accessToWorkspace(reader, role, id));
+    const cells = canManageTeamAccess(access)
+      ? yield* cellsForAdmin(id)
       : (yield* mapInSlices(role.teams, (team) => cellsForMember(team, id))).flat();
     rows.push({
       id,
@@ -90,17 +96,20 @@ interface OrganizationTeams {
 }
 
 /** Returns the teams of an organization. Cached until a team changes, because every page of the matrix needs them. */
-function organizationTeams(reader: Snapshot, { organization }: CallerRole): OrganizationTeams {
-  const read = (): OrganizationTeams => {
-    const ordered = teamsInOrder(reader, organization.id);
-    return {
-      byId: new Map(ordered.map((team, position) => [team.id, { team, position }])),
-      everywhere: ordered.filter((team) => teamContributions(organization, team, undefined).length > 0),
-    };
+function organizationTeams(reader: Snapshot, { organization }: CallerRole): Steps<OrganizationTeams> {
+  const read = function* (): Steps<OrganizationTeams> {
+    const ordered = yield* teamsInOrder(reader, organization.id);
+    const byId = new Map<string, OrderedTeam>();
+    yield* visitInSlices(ordered, (team) => void byId.set(team.id, { team, position: byId.size }));
+    const givesAccess = (team: DeepReadonly<Team>): boolean =>
+      teamContributions(organization, team, undefined).length > 0;
+    return { byId, everywhere: yield* filterInSlices(ordered, givesAccess) };
   };
   const bytesOf = ({ byId }: OrganizationTeams): number => byId.size * LIST_ELEMENT_BYTES;
-  return reader.memoizeWhileUnchanged(teams, `matrix of ${organization.id}`, read, bytesOf);
+  return reader.memoizeWhileUnchangedInSlices(teams, `matrix of ${organization.id}`, read, bytesOf);
 }
+
+type Cell = ReturnType<typeof cellToJson>[number];
 
 /** Returns the cell of a team, or no cell if the team has no access [AUTHZ-37]. */
 function cellToJson({ id: team }: DeepReadonly<Team>, contributions: readonly Contribution[]) {

@@ -1,5 +1,6 @@
 /** The `effective-access` document: a subject's access to a workspace, and the sources of each attribute [DOC-66]. */
 import { Type } from 'typebox';
+import { mapInSlices, type Steps } from '../../state/clock/slices.ts';
 import {
   type AccessSource,
   type Contribution,
@@ -55,20 +56,21 @@ export const effectiveAccessSchema = (terraform: boolean) =>
   });
 
 /** Returns the access that the contributions result in, with its explanation [AUTHZ-28 to AUTHZ-35]. */
-export function effectiveAccessToJson(
+export function* effectiveAccessToJson(
   workspaceId: string,
   { id, type }: Subject,
   contributions: readonly Contribution[],
   terraform: boolean,
-): Resource {
+): Steps<Resource> {
   const effective = effectiveAccess(contributions);
+  const explained = yield* mapInSlices(yield* explainAccess(contributions), (one) => explanationToJson(one, terraform));
   return {
     id: `${workspaceId}/${id}`,
     type: 'effective-access',
     attributes: {
       access: effective?.access ?? null,
       ...(effective !== undefined && attributesToJson(effective.attributes, terraform)),
-      explanation: explainAccess(contributions).flatMap((explained) => explanationToJson(explained, terraform)),
+      explanation: explained.flat(),
     },
     relationships: {
       workspace: { data: { id: workspaceId, type: 'workspaces' } },

@@ -5,8 +5,8 @@ import { mapInSlices } from '../../state/clock/slices.ts';
 import { accessContributions } from '../authorization/caller.ts';
 import type { Contribution } from '../authorization/effective-access.ts';
 import { organizationByName, organizationWithTeams, workspaceById } from '../authorization/find-visible.ts';
-import { serveLongRead, serveRead, type TeamAccessService } from '../http/request-pipeline.ts';
-import { bytesInMemory, longDocumentAnswer, serializeDocument, serializedAnswer } from '../jsonapi/documents.ts';
+import { serveLongRead, type TeamAccessService } from '../http/request-pipeline.ts';
+import { longDocumentAnswer, type Resource, serializedAnswer, serializeInSlices } from '../jsonapi/documents.ts';
 import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import { accessibleWorkspaces } from '../workspaces/list-workspaces.ts';
@@ -34,7 +34,7 @@ export function effectiveAccessEndpoints(service: TeamAccessService): Endpoint[]
       query: [USER_FILTER, TEAM_FILTER],
       answer: documentSchema(schema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const query = readSubjectQuery(call.query);
           const found = workspaceById(reader, caller, pathParameter(call, 'id'));
           const subject = findSubject(reader, caller, found, query);
@@ -42,9 +42,12 @@ export function effectiveAccessEndpoints(service: TeamAccessService): Endpoint[]
           const contributions = accessContributions(reader, subject.role, id);
           // Within one snapshot, the same sources result in the same document.
           const key = ['effective-access', id, subject.type, subject.id, ...contributions.map(sourceKey)].join('\0');
-          const serialize = () =>
-            serializeDocument({ data: effectiveAccessToJson(id, subject, contributions, terraform) });
-          return serializedAnswer(call, reader.memoize(key, serialize, bytesInMemory));
+          const serialize = function* () {
+            return yield* serializeInSlices({
+              data: yield* effectiveAccessToJson(id, subject, contributions, terraform),
+            });
+          };
+          return serializedAnswer(call, yield* reader.memoizeInSlices(key, serialize, ({ text }) => text.length));
         }),
     },
     {
@@ -60,9 +63,12 @@ export function effectiveAccessEndpoints(service: TeamAccessService): Endpoint[]
           const role = organizationByName(reader, caller, organization);
           const subject = findUserSubject(reader, caller, role, pathParameter(call, 'id'));
           const all = yield* accessibleWorkspaces(reader, subject.role);
-          const data = yield* mapInSlices(slicePage(all, page), ({ row }) =>
-            effectiveAccessToJson(row.id, subject, accessContributions(reader, subject.role, row.id), terraform),
+          const contributions = yield* mapInSlices(
+            slicePage(all, page),
+            ({ row }) => [row.id, accessContributions(reader, subject.role, row.id)] as const,
           );
+          const data: Resource[] = [];
+          for (const [id, some] of contributions) data.push(yield* effectiveAccessToJson(id, subject, some, terraform));
           return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },

@@ -88,7 +88,7 @@ export function findUserSubject(
   const user = (byId ?? byName)?.row;
   const isSelf = caller.kind === 'user' && caller.userId === user?.id;
   if (!(owner || isSelf)) throw notFound();
-  const role = userRole(reader, user?.id ?? '', organization);
+  const role = userRole(reader, user?.id ?? '', organization, caller);
   if (user === undefined || role === undefined) throw notFound();
   return { id: user.id, type: 'users', role };
 }

@@ -6,12 +6,19 @@
 import { Type } from 'typebox';
 import type { Origin } from '../../audit/record.ts';
 import { users } from '../../credentials/user.ts';
-import { type Answer, type Call, parameterFamily, polledDisconnectSignal, type Query } from '../../http/call.ts';
+import {
+  type Answer,
+  type Call,
+  checkConnected,
+  parameterFamily,
+  polledDisconnectSignal,
+  type Query,
+} from '../../http/call.ts';
 import { QUOTED_LENGTH_MAX } from '../../http/limits.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { undeclaredParameter } from '../../http/query-rules.ts';
 import type { Clock } from '../../state/clock/clock.ts';
-import { runAtOnce, runInSlices, runSlice, type Steps } from '../../state/clock/slices.ts';
+import { NeedsSteps, runAtOnce, runInSlices, type Steps, withNeededSteps } from '../../state/clock/slices.ts';
 import { WRITE_BYTES_DEFAULT } from '../../state/limits.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { State } from '../../state/state.ts';
@@ -93,10 +100,34 @@ export function serveRead(
     withCaller(service, call, (caller) => {
       checkAccept(call, mediaType);
       checkQuery(service, call);
-      return read(state.snapshot, withCachedRoles(caller));
+      const { snapshot } = state;
+      const reading = withCachedRoles(caller, { pauses: true });
+      return withNeeds(call, () => read(snapshot, reading));
     });
   const barrier = state.consistent();
   return barrier === undefined ? run() : barrier.then(run);
+}
+
+/** Calls `read`, and again each time it needs steps. */
+function withNeeds(call: Call, read: () => Answer | Promise<Answer>): Answer | Promise<Answer> {
+  const retry = async (thrown: unknown): Promise<Answer> => {
+    for (let error = thrown; ; ) {
+      if (!(error instanceof NeedsSteps)) throw error;
+      await runSteps(call, error.steps);
+      try {
+        return await read();
+      } catch (next) {
+        error = next;
+      }
+    }
+  };
+  try {
+    const answer = read();
+    return answer instanceof Promise ? answer.catch(retry) : answer;
+  } catch (error) {
+    if (error instanceof NeedsSteps) return retry(error);
+    throw error;
+  }
 }
 
 /**
@@ -107,11 +138,10 @@ export const serveLongRead = (
   call: Call,
   read: (reader: Snapshot, caller: Caller) => Steps<Answer>,
 ): Answer | Promise<Answer> =>
-  serveRead(service, call, (reader, caller) => {
-    const steps = read(reader, caller);
-    const first = runSlice(steps);
-    return first.done === true ? first.value : runInSlices(steps);
-  });
+  serveRead(service, call, (reader, caller) => runSteps(call, () => withNeededSteps(() => read(reader, caller))));
+
+const runSteps = <T>(call: Call, begin: () => Steps<T>): T | Promise<T> =>
+  runInSlices({ begin, check: () => checkConnected(call) });
 
 /** Serves a write and answers when it is durable. */
 export const serveWrite = <Body>(service: TeamAccessService, call: Call, spec: WriteSpec<Body>): Promise<Answer> =>
@@ -142,7 +172,7 @@ export const serveLargeWrite = <Body>(
       return await state.write(run, writeOptions(call, charged, spec, body));
     }
     using _turn = largeWrites.begin(callerId(caller));
-    const body = await runInSlices(spec.parse(call));
+    const body = await runSteps(call, () => spec.parse(call));
     const run = (tx: Transaction): Steps<Answer> => spec.change(writeContext(service, call, tx), body);
     return await state.writeInSlices(run, writeOptions(call, charged, spec, body));
   });

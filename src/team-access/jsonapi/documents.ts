@@ -70,14 +70,14 @@ export function serializeDocument(document: Document): SerializedDocument {
 }
 
 /** Returns the bytes and the `ETag` of a large document. */
-export function* serializeInSlices(document: Document): Steps<{ readonly body: Buffer; readonly etag: string }> {
-  const body = Buffer.from(yield* stringifyInSlices(document));
+export function* serializeInSlices(document: Document): Steps<{ readonly text: Buffer; readonly etag: string }> {
+  const text = Buffer.from(yield* stringifyInSlices(document));
   const digest = createHash('sha256');
-  for (let start = 0; start < body.length; start += HASHED_BYTES) {
+  for (let start = 0; start < text.length; start += HASHED_BYTES) {
     yield;
-    digest.update(body.subarray(start, start + HASHED_BYTES));
+    digest.update(text.subarray(start, start + HASHED_BYTES));
   }
-  return { body, etag: `"${digest.digest('base64url')}"` };
+  return { text, etag: `"${digest.digest('base64url')}"` };
 }
 
 /** Bytes that are hashed at once, in about 1 ms. */
@@ -95,8 +95,7 @@ export function documentAnswer(call: Call, document: Document, status = 200): An
 
 /** Answers a GET with a long document. */
 export function* longDocumentAnswer(call: Call, document: Document): Steps<Answer> {
-  const { body, etag } = yield* serializeInSlices(document);
-  return serializedAnswer(call, { text: body, etag });
+  return serializedAnswer(call, yield* serializeInSlices(document));
 }
 
 /** Answers a GET with a serialized document. */

@@ -2,7 +2,9 @@
 import { Type } from 'typebox';
 import type { Call, Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import type { Stored } from '../../state/table.ts';
+import { type Steps, sortInSlices } from '../../state/clock/slices.ts';
+import { listInSlices, type Reader } from '../../state/memory/reader.ts';
+import type { Stored, Table } from '../../state/table.ts';
 import { PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from '../limits.ts';
 import type { Document, Resource } from './documents.ts';
 import { type ErrorObject, throwErrors } from './errors.ts';
@@ -112,17 +114,30 @@ function readNumber(query: Query, name: string, maximum: number, errors: ErrorOb
   return undefined;
 }
 
-/** Sorts rows by creation: by commit, then by position within the commit. */
-export const sortByCreation = <Row extends { readonly place: number }>(rows: readonly Stored<Row>[]): Stored<Row>[] =>
-  rows.toSorted((a, b) => a.createIndex - b.createIndex || placeOf(a) - placeOf(b));
+type Placed = Stored<{ readonly place: number }>;
+type Identified = Stored<{ readonly id: string }>;
 
-const placeOf = <Row extends { readonly place: number }>({ row }: Stored<Row>): number =>
-  (row as { readonly place: number }).place;
+/** Compares rows by creation: by commit, then by position within the commit. */
+export const byCreation = (a: Placed, b: Placed): number => a.createIndex - b.createIndex || a.row.place - b.row.place;
+const byCreationAndId = (a: Identified, b: Identified): number =>
+  a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1);
+
+/** Sorts rows by creation: by commit, then by position within the commit. */
+export const sortByCreation = <Item extends Placed>(rows: readonly Item[]): Item[] => rows.toSorted(byCreation);
+
+/** Returns the rows under an entry of an index, as `sortByCreation` sorts them. */
+export function* listByCreation<Row extends { readonly place: number }, Index extends string>(
+  reader: Reader,
+  table: Table<Row, Index>,
+  index: Index,
+  entry: string,
+): Steps<Stored<Row>[]> {
+  return yield* sortInSlices(yield* listInSlices(reader, table, index, entry), byCreation);
+}
 
 /** Sorts rows without a place: those of one commit by ID. */
-export const sortByCreationAndId = <Row extends { readonly id: string }, Item extends Stored<Row>>(
-  rows: readonly Item[],
-): Item[] => rows.toSorted((a, b) => a.createIndex - b.createIndex || (a.row.id < b.row.id ? -1 : 1));
+export const sortByCreationAndId = <Item extends Identified>(rows: readonly Item[]): Steps<Item[]> =>
+  sortInSlices([...rows], byCreationAndId);
 
 export const NAME_FILTER: Parameter = {
   name: 'q',

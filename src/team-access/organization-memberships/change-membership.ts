@@ -73,7 +73,7 @@ export function ownMembership(
   const organization = reader.get(organizations, membership.organizationId)?.row;
   if (organization === undefined) return undefined;
   if (isInvited) return { role: { ...roleWithTeams(organization, []), isInvited }, membership };
-  const role = userRole(reader, caller.userId, organization);
+  const role = userRole(reader, caller.userId, organization, caller);
   return role && { role, membership };
 }
 

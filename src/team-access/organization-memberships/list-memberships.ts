@@ -9,7 +9,7 @@ import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { CallerRole } from '../authorization/caller.ts';
 import { membershipStatus, userOfMembership } from '../documents/organization-membership-to-json.ts';
-import { NAME_FILTER, sortByCreation } from '../jsonapi/pagination.ts';
+import { listByCreation, NAME_FILTER } from '../jsonapi/pagination.ts';
 import { type Membership, memberships } from '../tables/organization-membership.ts';
 
 export const STATUS_FILTER: Parameter = {
@@ -32,7 +32,7 @@ export function* listMemberships(
   { organization }: CallerRole,
   query: Query,
 ): Steps<{ readonly all: Members; readonly counts: StatusCounts }> {
-  const members = membersInOrder(reader, organization.id);
+  const members = yield* membersInOrder(reader, organization.id);
   const all = yield* matchingMembers(reader, members, query);
   const invited = yield* countInvited(reader, members);
   const counts = { total: members.length, matching: all.length, active: members.length - invited, invited };
@@ -40,12 +40,18 @@ export function* listMemberships(
 }
 
 /** Returns all members in order of creation. The order is cached, because there can be tens of thousands of members. */
-function membersInOrder(reader: Snapshot, organizationId: string): Members {
-  const read = (): Members =>
-    sortByCreation(reader.list(memberships, 'organization', organizationId)).map(({ row }) => row);
+function* membersInOrder(reader: Snapshot, organizationId: string): Steps<Members> {
+  const read = function* (): Steps<Members> {
+    return (yield* listByCreation(reader, memberships, 'organization', organizationId)).map(({ row }) => row);
+  };
   // A table with orphans can contain memberships of deleted users, which only the reader hides.
-  if (reader.mayHaveOrphans) return read();
-  return reader.memoizeWhileUnchanged(memberships, organizationId, read, ({ length }) => length * REFERENCE_BYTES);
+  if (reader.mayHaveOrphans) return yield* read();
+  return yield* reader.memoizeWhileUnchangedInSlices(
+    memberships,
+    organizationId,
+    read,
+    ({ length }) => length * REFERENCE_BYTES,
+  );
 }
 
 /** Returns the number of invited members. The number is cached until a member or a user changes. */

@@ -2,8 +2,8 @@
 import { users } from '../../credentials/user.ts';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { mapInSlices } from '../../state/clock/slices.ts';
-import type { Reader } from '../../state/memory/reader.ts';
+import { filterInSlices, mapInSlices } from '../../state/clock/slices.ts';
+import { allInSlices, type Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { recordTeamAccessChange } from '../audit.ts';
 import { type Caller, roleWithTeams } from '../authorization/caller.ts';
@@ -58,9 +58,10 @@ export function adminOrganizationEndpoints(service: TeamAccessService): Endpoint
           const page = readPageOrDefault(call.query);
           checkSiteAdmin(caller);
           const q = (call.query.get(NAME_FILTER.name) ?? '').toLowerCase();
-          const matching = reader.all(organizations).filter(({ row }) => row.name.toLowerCase().includes(q));
-          const found = slicePage(sortByCreationAndId(matching), page);
-          const data = yield* mapInSlices(found, ({ row }) => toJson(reader, row));
+          const all = yield* allInSlices(reader, organizations);
+          const matching = yield* filterInSlices(all, ({ row }) => row.name.toLowerCase().includes(q));
+          const shown = slicePage(yield* sortByCreationAndId(matching), page);
+          const data = yield* mapInSlices(shown, ({ row }) => toJson(reader, row));
           return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: matching.length }));
         }),
     },

@@ -9,8 +9,8 @@ import {
   organizationSchema,
   organizationToJson,
 } from '../documents/organization-to-json.ts';
-import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
-import { documentAnswer, IF_MATCH } from '../jsonapi/documents.ts';
+import { serveDelete, serveLongRead, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import { documentAnswer, IF_MATCH, longDocumentAnswer } from '../jsonapi/documents.ts';
 import { NAME_FILTER, PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { readResource } from '../jsonapi/read-resource.ts';
 import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
@@ -32,11 +32,11 @@ export function organizationEndpoints(service: TeamAccessService): Endpoint[] {
       query: [...PAGE_PARAMETERS, NAME_FILTER],
       answer: pageSchema(organizationSchema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const page = readPageOrDefault(call.query);
-          const all = listOrganizations(reader, caller, call.query.get(NAME_FILTER.name) ?? '');
+          const all = yield* listOrganizations(reader, caller, call.query.get(NAME_FILTER.name) ?? '');
           const data = slicePage(all, page).map(organizationToJson);
-          return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+          return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },
     {

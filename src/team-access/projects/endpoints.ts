@@ -2,12 +2,13 @@
 import { Type } from 'typebox';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
+import { listInSlices } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { CallerRole } from '../authorization/caller.ts';
 import { organizationByName, roleInOrganization } from '../authorization/find-visible.ts';
 import { organizationRelationship } from '../documents/organization-to-json.ts';
-import { serveRead, type TeamAccessService } from '../http/request-pipeline.ts';
-import { documentAnswer, type Resource } from '../jsonapi/documents.ts';
+import { serveLongRead, serveRead, type TeamAccessService } from '../http/request-pipeline.ts';
+import { documentAnswer, longDocumentAnswer, type Resource } from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import { PAGE_PARAMETERS, pageDocument, readPageOrDefault, slicePage } from '../jsonapi/pagination.ts';
 import { documentSchema, pageSchema, resourceSchema, toOne } from '../jsonapi/schemas.ts';
@@ -28,12 +29,12 @@ export function projectEndpoints(service: TeamAccessService): Endpoint[] {
       query: PAGE_PARAMETERS,
       answer: pageSchema(projectSchema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const page = readPageOrDefault(call.query);
           const role = organizationByName(reader, caller, pathParameter(call, 'name'));
-          const all = reader.list(projects, 'organization', role.organization.id);
+          const all = yield* listInSlices(reader, projects, 'organization', role.organization.id);
           const data = slicePage(all, page).map(({ row }) => projectToJson(role, row));
-          return documentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
+          return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: all.length }));
         }),
     },
     {

@@ -75,7 +75,7 @@ export function teamWorkspaceEndpoints(service: TeamAccessService): Endpoint[] {
         serveLongRead(service, call, function* (reader, caller) {
           const include = readInclude(call.query, ROW_INCLUDES);
           const query = readRowQuery(call.query);
-          const all = rowsOfWorkspace(reader, caller, query);
+          const all = yield* rowsOfWorkspace(reader, caller, query);
           const { page } = query;
           if (page === undefined) return yield* longDocumentAnswer(call, yield* rowsToJson(reader, all, include));
           const shown = yield* rowsToJson(reader, slicePage(all, page), include);

@@ -2,15 +2,15 @@
 import { Type } from 'typebox';
 import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import { filterInSlices, type Steps } from '../../state/clock/slices.ts';
-import type { Reader } from '../../state/memory/reader.ts';
+import { filterInSlices, mapInSlices, type Steps, sortInSlices } from '../../state/clock/slices.ts';
+import { listInSlices, type Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly, Stored } from '../../state/table.ts';
 import { accessToWorkspace, type Caller, dummyLookup } from '../authorization/caller.ts';
 import { adminAccessEndMs } from '../authorization/compare-team.ts';
 import { type FoundTeam, type FoundWorkspace, workspaceById } from '../authorization/find-visible.ts';
 import { canManageTeamAccess, canSeeTeamAccess, hasTeamManagement, isInTeam } from '../authorization/permissions.ts';
 import { type ErrorObject, notFound } from '../jsonapi/errors.ts';
-import { type Page, readPage, sortByCreation } from '../jsonapi/pagination.ts';
+import { byCreation, listByCreation, type Page, readPage } from '../jsonapi/pagination.ts';
 import { type TeamWorkspace, teamWorkspacePair, teamWorkspaces } from '../tables/team-workspace.ts';
 
 /** A row with its workspace, and the caller's role and access there. */
@@ -91,16 +91,17 @@ export function readRowQuery(query: Query): RowQuery {
  * the caller's teams [AUTHZ-22]. With `teamId`, returns only the row of that team, if the caller can see it [TEAM-50].
  * @throws JsonApiError `not-found`
  */
-export function rowsOfWorkspace(reader: Reader, caller: Caller, { workspaceId, teamId }: RowQuery): FoundRow[] {
+export function* rowsOfWorkspace(reader: Reader, caller: Caller, { workspaceId, teamId }: RowQuery): Steps<FoundRow[]> {
   const found = workspaceWithTeams(reader, caller, workspaceId);
   const rowOfTeam = (id: string): Stored<TeamWorkspace> | undefined =>
     reader.find(teamWorkspaces, 'pair', teamWorkspacePair(id, workspaceId));
   const seesAll = canManageTeamAccess(found.access);
   let rows: readonly (Stored<TeamWorkspace> | undefined)[];
   if (teamId !== undefined) rows = seesAll || isInTeam(found.role, teamId) ? [rowOfTeam(teamId)] : [];
-  else if (seesAll) rows = reader.list(teamWorkspaces, 'workspace', workspaceId);
-  else rows = found.role.teams.map(({ id }) => rowOfTeam(id));
-  return sortByCreation(rows.filter((row) => row !== undefined)).map(({ row }) => ({ ...found, row }));
+  else if (seesAll) rows = yield* listInSlices(reader, teamWorkspaces, 'workspace', workspaceId);
+  else rows = yield* mapInSlices(found.role.teams, ({ id }) => rowOfTeam(id));
+  const existing = rows.filter((row) => row !== undefined);
+  return (yield* sortInSlices(existing, byCreation)).map(({ row }) => ({ ...found, row }));
 }
 
 /**
@@ -109,7 +110,7 @@ export function rowsOfWorkspace(reader: Reader, caller: Caller, { workspaceId, t
  */
 export function* rowsOfTeam(reader: Reader, { role, team }: FoundTeam): Steps<readonly DeepReadonly<TeamWorkspace>[]> {
   const member = isInTeam(role, team.id);
-  const rows = sortByCreation(reader.list(teamWorkspaces, 'team', team.id)).map(({ row }) => row);
+  const rows = (yield* listByCreation(reader, teamWorkspaces, 'team', team.id)).map(({ row }) => row);
   if (member) return rows;
   return yield* filterInSlices(rows, ({ workspaceId }) =>
     canManageTeamAccess(accessToWorkspace(reader, role, workspaceId)),

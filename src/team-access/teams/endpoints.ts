@@ -46,7 +46,7 @@ export function teamEndpoints(service: TeamAccessService): Endpoint[] {
           const page = readPageOrDefault(call.query);
           const include = readInclude(call.query, TEAM_INCLUDES);
           const role = organizationWithTeams(reader, caller, pathParameter(call, 'name'));
-          const all = listTeams(reader, role, call.query);
+          const all = yield* listTeams(reader, role, call.query);
           const found = slicePage(all, page).map((team) => ({ role, team }));
           const linkage = boundedLinkage();
           const budget = comparisonBudget();

@@ -2,7 +2,9 @@
 import { userTokens } from '../../credentials/user.ts';
 import { type Answer, type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import type { Reader } from '../../state/memory/reader.ts';
+import { runAtOnce, type Steps } from '../../state/clock/slices.ts';
+import { listInSlices, type Reader } from '../../state/memory/reader.ts';
+import type { DeepReadonly, Table } from '../../state/table.ts';
 import type { Caller } from '../authorization/caller.ts';
 import { organizationWithTeams } from '../authorization/find-visible.ts';
 import {
@@ -12,7 +14,7 @@ import {
   tokenToJson,
   withoutLastUsed,
 } from '../documents/authentication-token-to-json.ts';
-import { serveDelete, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import { serveDelete, serveLongRead, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
 import {
   type Document,
   documentAnswer,
@@ -109,7 +111,7 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
   const list = (
     path: string,
     summary: string,
-    all: (reader: Reader, caller: Caller, call: Call) => readonly AnyToken[],
+    all: (reader: Reader, caller: Caller, call: Call) => Steps<readonly AnyToken[]>,
   ): Endpoint => ({
     method: 'GET',
     path,
@@ -118,9 +120,9 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
     query: PAGE_PARAMETERS,
     answer: pageSchema(tokenSchema),
     handle: (call) =>
-      serveRead(service, call, (reader, caller) => {
+      serveLongRead(service, call, function* (reader, caller) {
         const page = readPageOrDefault(call.query);
-        const tokens = all(reader, caller, call);
+        const tokens = yield* all(reader, caller, call);
         const data = slicePage(tokens, page).map((token) => tokenToJson(reader, token));
         return tokensAnswer(call, pageDocument(call, page, { data, totalCount: tokens.length }));
       }),
@@ -141,9 +143,9 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
     ...singleTokenEndpoints('/api/v2/organizations/:name/authentication-token', 'an organization', organizationOfPath),
     ...singleTokenEndpoints('/api/v2/teams/:id/authentication-token', 'a team', teamOfPath(true)),
     create('/api/v2/teams/:id/authentication-tokens', 'Creates another token of a team', teamOfPath(false)),
-    list('/api/v2/teams/:id/authentication-tokens', 'Lists the tokens of a team', (reader, caller, call) => {
+    list('/api/v2/teams/:id/authentication-tokens', 'Lists the tokens of a team', function* (reader, caller, call) {
       teamOfPath(false)(reader, caller, call);
-      return sortByCreationAndId(reader.list(apiTokens, 'team', pathParameter(call, 'id'))).map(({ row }) => row);
+      return yield* tokensByCreation(reader, apiTokens, 'team', pathParameter(call, 'id'));
     }),
     list(
       '/api/v2/organizations/:name/team-tokens',
@@ -151,10 +153,14 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
       (reader, caller, call) => teamTokens(reader, organizationWithTeams(reader, caller, pathParameter(call, 'name'))),
     ),
     create('/api/v2/users/:id/authentication-tokens', 'Creates a token of the calling user', userOfPath),
-    list('/api/v2/users/:id/authentication-tokens', "Lists the calling user's tokens", (reader, caller, call) => {
-      userOfPath(reader, caller, call);
-      return sortByCreationAndId(reader.list(userTokens, 'user', pathParameter(call, 'id'))).map(({ row }) => row);
-    }),
+    list(
+      '/api/v2/users/:id/authentication-tokens',
+      "Lists the calling user's tokens",
+      function* (reader, caller, call) {
+        userOfPath(reader, caller, call);
+        return yield* tokensByCreation(reader, userTokens, 'user', pathParameter(call, 'id'));
+      },
+    ),
     {
       method: 'GET',
       path: CREATED_TOKENS,
@@ -163,9 +169,9 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
       query: PAGE_PARAMETERS,
       answer: pageSchema(tokenSchema),
       handle: (call) =>
-        serveRead(service, call, (reader, caller) => {
+        serveLongRead(service, call, function* (reader, caller) {
           const page = readPageOrDefault(call.query);
-          const tokens = createdTokens(reader, caller, pathParameter(call, 'id'));
+          const tokens = yield* createdTokens(reader, caller, pathParameter(call, 'id'));
           const data = slicePage(tokens, page).map((token) => createdTokenToJson(reader, token));
           return tokensAnswer(call, pageDocument(call, page, { data, totalCount: tokens.length }));
         }),
@@ -180,7 +186,7 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
           parse: () => undefined,
           change(context) {
             const userId = pathParameter(call, 'id');
-            createdTokens(context.tx, context.caller, userId);
+            runAtOnce(createdTokens(context.tx, context.caller, userId));
             revokeCreatedTokens(context, userId);
             return NO_CONTENT;
           },
@@ -196,7 +202,7 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
           parse: () => undefined,
           change(context) {
             const id = pathParameter(call, 'token');
-            const tokens = createdTokens(context.tx, context.caller, pathParameter(call, 'id'));
+            const tokens = runAtOnce(createdTokens(context.tx, context.caller, pathParameter(call, 'id')));
             const token = tokens.find((one) => one.id === id);
             if (token === undefined) throw notFound();
             deleteToken(context, token);
@@ -207,6 +213,15 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
     read('/api/v2/authentication-tokens/:id', 'Reads a token without its secret', byId),
     remove('/api/v2/authentication-tokens/:id', 'Revokes a token', byId),
   ];
+}
+
+function* tokensByCreation<Token extends AnyToken, Index extends string>(
+  reader: Reader,
+  table: Table<Token, Index>,
+  index: Index,
+  entry: string,
+): Steps<readonly DeepReadonly<Token>[]> {
+  return (yield* sortByCreationAndId(yield* listInSlices(reader, table, index, entry))).map(({ row }) => row);
 }
 
 const tokenDocument = (reader: Reader, token: AnyToken): Document => ({ data: tokenToJson(reader, token) });

@@ -1,7 +1,8 @@
 /** Finds the tokens that a caller may manage [AUTHZ-73 to AUTHZ-78]. */
 import { users, userTokens } from '../../credentials/user.ts';
-import type { Reader } from '../../state/memory/reader.ts';
-import type { DeepReadonly } from '../../state/table.ts';
+import type { Steps } from '../../state/clock/slices.ts';
+import { listInSlices, type Reader } from '../../state/memory/reader.ts';
+import type { Stored } from '../../state/table.ts';
 import {
   type Caller,
   type CallerRole,
@@ -54,13 +55,15 @@ export function tokenById(reader: Reader, caller: Caller, id: string): AnyToken 
 }
 
 /** Returns the tokens of all teams whose tokens the caller may manage, in order of creation [AUTHZ-79]. */
-export const teamTokens = (reader: Reader, role: CallerRole): readonly ApiToken[] =>
-  sortByCreationAndId(
-    reader
-      .list(teams, 'organization', role.organization.id)
-      .filter(({ row }) => canManageTeamTokens(role, row))
-      .flatMap(({ row }) => reader.list(apiTokens, 'team', row.id)),
-  ).map(({ row }) => row);
+export function* teamTokens(reader: Reader, role: CallerRole): Steps<readonly ApiToken[]> {
+  const tokens: Stored<ApiToken>[] = [];
+  for (const { row } of yield* listInSlices(reader, teams, 'organization', role.organization.id)) {
+    yield;
+    if (!canManageTeamTokens(role, row)) continue;
+    for (const token of yield* listInSlices(reader, apiTokens, 'team', row.id)) tokens.push(token);
+  }
+  return (yield* sortByCreationAndId(tokens)).map(({ row }) => row);
+}
 
 function canManageTokensOfTeam(reader: Reader, caller: Caller, teamId: string): boolean {
   const found = visibleTeam(reader, caller, teamId);
@@ -82,9 +85,9 @@ function canManageTokenOfOrganization(reader: Reader, caller: Caller, organizati
  * [AUTHZ-88]. The user may be deleted.
  * @throws JsonApiError `not-found`, also for a user who is unknown and has created no token
  */
-export function createdTokens(reader: Reader, caller: Caller, userId: string): readonly DeepReadonly<ApiToken>[] {
+export function* createdTokens(reader: Reader, caller: Caller, userId: string): Steps<readonly ApiToken[]> {
   checkSiteAdmin(caller);
-  const tokens = reader.list(apiTokens, 'createdBy', userId);
+  const tokens = yield* listInSlices(reader, apiTokens, 'createdBy', userId);
   if (tokens.length === 0 && reader.get(users, userId) === undefined) throw notFound();
-  return sortByCreationAndId(tokens).map(({ row }) => row);
+  return (yield* sortByCreationAndId(tokens)).map(({ row }) => row);
 }

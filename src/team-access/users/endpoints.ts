@@ -5,7 +5,7 @@ import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Parameter } from '../../http/parameter.ts';
 import { filterInSlices } from '../../state/clock/slices.ts';
-import type { Reader } from '../../state/memory/reader.ts';
+import { allInSlices, type Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Caller } from '../authorization/caller.ts';
 import { checkSiteAdmin } from '../authorization/site-admin.ts';
@@ -103,10 +103,10 @@ export function userEndpoints(service: TeamAccessService): Endpoint[] {
           const q = (call.query.get(NAME_FILTER.name) ?? '').toLowerCase();
           const matches = (text: string): boolean => text.toLowerCase().includes(q);
           const matching = yield* filterInSlices(
-            reader.all(users),
+            yield* allInSlices(reader, users),
             ({ row }) => (matches(row.username) || matches(addressOf(row))) && !isOfAccount(reader, row),
           );
-          const data = slicePage(sortByCreationAndId(matching), page).map(({ row }) =>
+          const data = slicePage(yield* sortByCreationAndId(matching), page).map(({ row }) =>
             userToJson(row, { siteAdmin: true }),
           );
           return yield* longDocumentAnswer(call, pageDocument(call, page, { data, totalCount: matching.length }));

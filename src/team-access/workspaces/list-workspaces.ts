@@ -2,12 +2,13 @@
 import { Type } from 'typebox';
 import type { Query } from '../../http/call.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import { filterInSlices, mapInSlices, type Steps } from '../../state/clock/slices.ts';
+import { filterInSlices, mapInSlices, type Steps, sortInSlices } from '../../state/clock/slices.ts';
 import { REFERENCE_BYTES } from '../../state/limits.ts';
+import { listInSlices } from '../../state/memory/reader.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { Stored } from '../../state/table.ts';
 import type { CallerRole } from '../authorization/caller.ts';
-import { sortByCreation } from '../jsonapi/pagination.ts';
+import { byCreation, listByCreation } from '../jsonapi/pagination.ts';
 import { grantAccessEverywhere } from '../tables/organization-access.ts';
 import { teamWorkspaces } from '../tables/team-workspace.ts';
 import { type Workspace, workspaces } from '../tables/workspace.ts';
@@ -35,18 +36,19 @@ export function* accessibleWorkspaces(
 ): Steps<readonly Stored<Workspace>[]> {
   if (grantAccessEverywhere(permissions)) {
     // The order is cached, because there can be 100,000 workspaces and every page needs it.
-    return reader.memoizeWhileUnchanged(
+    return yield* reader.memoizeWhileUnchangedInSlices(
       workspaces,
       organization.id,
-      () => sortByCreation(reader.list(workspaces, 'organization', organization.id)),
+      () => listByCreation(reader, workspaces, 'organization', organization.id),
       ({ length }) => length * REFERENCE_BYTES,
     );
   }
   const ids = new Set<string>();
   for (const { id } of teams) {
-    for (const { row } of reader.list(teamWorkspaces, 'team', id)) ids.add(row.workspaceId);
+    for (const { row } of yield* listInSlices(reader, teamWorkspaces, 'team', id)) ids.add(row.workspaceId);
     yield;
   }
   const found = yield* mapInSlices(ids, (id) => reader.get(workspaces, id));
-  return sortByCreation(found.filter((stored) => stored !== undefined));
+  const existing = found.filter((stored) => stored !== undefined);
+  return yield* sortInSlices(existing, byCreation);
 }

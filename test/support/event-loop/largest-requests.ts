@@ -73,9 +73,9 @@ function requestsOfOperation(
 const PATH_VALUES: Readonly<Record<string, string>> = {
   'token/accessor': '00000000-0000-4000-8000-000000000001',
   'partition/name': 'default',
-  'peering/name': 'nobody',
+  'peering/name': LARGEST.peer,
   'service/name': 'service-1',
-  'node/name': 'node-1',
+  'node/name': 'node-0',
   'state/state': 'any',
   'config/kind': 'exported-services',
   'kind/name': 'default',
@@ -147,6 +147,8 @@ const QUERY_VALUES: Readonly<Record<string, readonly string[]>> = {
   'filter[team]': [LARGEST.team],
   'filter[team][id]': [LARGEST.team],
   passing: [''],
+  peer: [LARGEST.peer],
+  failover: [LARGEST.peer],
 };
 
 function queriesOf(parameters: NonNullable<Operation['parameters']>): string[] {
@@ -307,11 +309,37 @@ export function largestWrites(size: LargestSize): LargestRequest[] {
   ];
 }
 
-/** Returns the removals of the resources with the most rows. */
-export const largestRemovals = (): LargestRequest[] =>
-  [
-    `/organization-memberships/${LARGEST.membership}`,
-    `/teams/${LARGEST.team}`,
-    `/workspaces/${LARGEST.workspace}`,
-    `/organizations/${LARGEST.organization}`,
-  ].map((path) => ({ name: `DELETE /api/v2${path}`, method: 'DELETE', path: `/api/v2${path}`, by: 'owner' }));
+/** Returns the actions and removals of the resources with the most rows, in an order in which each takes effect. */
+export function largestRemovals(): LargestRequest[] {
+  const v2 = (method: string, path: string): LargestRequest => ({
+    name: `${method} /api/v2${path}`,
+    method,
+    path: `/api/v2${path}`,
+    by: 'owner',
+    contentType: MEDIA_TYPE,
+  });
+  const v1 = (method: string, path: string, body?: object): LargestRequest => ({
+    name: `${method} /v1${path} ${body === undefined ? '' : JSON.stringify(body)}`,
+    method,
+    path: `/v1${path}`,
+    by: 'acl-token',
+    ...(body !== undefined && { body: json(body), contentType: 'application/json' }),
+  });
+  return [
+    v2('POST', `/admin/users/${LARGEST.user}/actions/suspend`),
+    v2('POST', `/admin/users/${LARGEST.user}/actions/unsuspend`),
+    v2('POST', `/admin/organizations/${LARGEST.organization}/actions/take-ownership`),
+    v2('DELETE', `/admin/users/${LARGEST.user}/authentication-tokens`),
+    v2('DELETE', `/organization-memberships/${LARGEST.membership}`),
+    v2('DELETE', `/admin/users/${LARGEST.user}?revoke-created=true`),
+    v2('DELETE', `/teams/${LARGEST.team}`),
+    v2('DELETE', `/workspaces/${LARGEST.workspace}`),
+    v2('DELETE', `/organizations/${LARGEST.organization}`),
+    v1('PUT', '/catalog/deregister', { Node: 'node-0', CheckID: 'answers' }),
+    v1('PUT', '/catalog/deregister', { Node: 'node-0' }),
+    v1('DELETE', `/peering/${LARGEST.peer}`),
+    v1('DELETE', '/config/exported-services/default'),
+    v1('DELETE', '/config/service-intentions/service-1'),
+    v1('DELETE', '/partition/nothing'),
+  ];
+}

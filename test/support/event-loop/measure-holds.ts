@@ -44,7 +44,6 @@ export async function measureHolds(
       },
       signal: AbortSignal.timeout(120_000),
     });
-  await registerServices(measured, size);
   const describe = async (api: string): Promise<OpenApi> => (await server.request('GET', `${api}/openapi.json`)).json();
   const reads = readsAndRefusals(await describe('/v1'), await describe('/api/v2'));
   const writes = [...largestWrites(size), ...largestRemovals()];
@@ -68,22 +67,6 @@ export async function measureHolds(
   stop.abort();
   await health;
   return { holds: holds.toSorted((a, b) => b.holdMs - a.holdMs), healthMs: healthMs.toSorted((a, b) => a - b) };
-}
-
-async function registerServices({ server }: MeasuredServer, { services }: LargestSize): Promise<void> {
-  const register = (i: number) =>
-    server.request('PUT', '/v1/catalog/register', {
-      body: {
-        Node: `node-${i % 100}`,
-        Address: '10.0.0.1',
-        NodeMeta: { rack: String(i % 10) },
-        Service: { ID: `id-${i}`, Service: i % 2 === 0 ? 'service-1' : `service-${i}`, Port: 80, Tags: ['a', 'b'] },
-        Check: { CheckID: `check-${i}`, Name: 'answers', Status: 'passing', ServiceID: `id-${i}` },
-      },
-    });
-  for (let first = 0; first < services; first += 50) {
-    await Promise.all(Array.from({ length: 50 }, (_, i) => register(first + i)));
-  }
 }
 
 async function askHealth({ server }: MeasuredServer, times: number[], signal: AbortSignal): Promise<void> {

@@ -8,20 +8,21 @@ import type { Endpoint } from '../../../http/endpoint.ts';
 import type { Filter } from '../../../http/filter/compile-filter.ts';
 import { FILTER, filterItems, readFilter } from '../../../http/filter/filter-parameter.ts';
 import type { Parameter } from '../../../http/parameter.ts';
-import { JsonText } from '../../../http/v1/json-answer.ts';
+import { type JsonText, jsonObject } from '../../../http/v1/json-answer.ts';
 import { parseBody } from '../../../http/v1/parse-body.ts';
-import { readVisible } from '../api/read-catalog.ts';
+import { type Steps, visitInSlices } from '../../../state/clock/slices.ts';
+import { readVisible, servicesById } from '../api/read-catalog.ts';
 import { agentChecksSchema, agentServicesSchema, checkSchema, serviceSchema } from '../api/response-schemas.ts';
 import { deleteService } from '../change-catalog.ts';
 import { queryNode } from '../query/catalog-queries.ts';
 import {
-  checksByIdToJson,
+  checkJsonText,
   checksOfService,
+  type ResolvedCheck,
   resolvedCheckToJson,
-  serviceJsonText,
   serviceToJson,
 } from '../query/catalog-to-json.ts';
-import { missingOrDenied, type VisibleResult } from '../query/visibility.ts';
+import { missingOrDenied, type VisibleContent } from '../query/visibility.ts';
 import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
 import type { CheckStatus } from '../tables/check.ts';
 import { type Agent, resolveAgentTarget, unknownService } from './agent.ts';
@@ -118,23 +119,27 @@ async function deregisterService(agent: Agent, context: RequestContext, id: stri
 
 /** `GET /v1/agent/services`: the services by ID. */
 const readAgentServices = (agent: Agent, context: RequestContext, filter: Filter | undefined): Evaluate =>
-  readAgent(agent, context, filter, ({ instances }) => {
-    const selected = filterItems(instances, filter, serviceToJson);
-    const services = selected.map((found) => `${JSON.stringify(found.instance.service.id)}:${serviceJsonText(found)}`);
-    return new JsonText(`{${services.join(',')}}`);
+  readAgent(agent, context, filter, function* ({ instances }) {
+    return yield* servicesById(yield* filterItems(instances, filter, serviceToJson));
   });
 
 /** `GET /v1/agent/checks`: the checks of the services by ID. */
 const readAgentChecks = (agent: Agent, context: RequestContext, filter: Filter | undefined): Evaluate =>
-  readAgent(agent, context, filter, ({ instances }) =>
-    checksByIdToJson(filterItems(instances.flatMap(checksOfService), filter, resolvedCheckToJson)),
-  );
+  readAgent(agent, context, filter, function* ({ instances }) {
+    const checks: ResolvedCheck[] = [];
+    yield* visitInSlices(instances, (instance) => void checks.push(...checksOfService(instance)));
+    const selected = yield* filterItems(checks, filter, resolvedCheckToJson);
+    // Checks of several services can have one ID. The last one counts.
+    const byId = new Map<string, ResolvedCheck>();
+    yield* visitInSlices(selected, (resolved) => void byId.set(resolved.check.id, resolved));
+    return yield* jsonObject(byId, ([id, resolved]) => [id, checkJsonText(resolved)]);
+  });
 
 function readAgent(
   { credentials, node }: Agent,
   context: RequestContext,
   filter: Filter | undefined,
-  body: (visible: VisibleResult) => unknown,
+  body: (visible: VisibleContent) => Steps<JsonText>,
 ): Evaluate {
   return readVisible(credentials, context, undefined, {
     source: (snapshot, query) => queryNode(credentials.state, snapshot, query, node.name),

@@ -10,10 +10,9 @@ import { existingPartition } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import { filterItems } from '../../../http/filter/filter-parameter.ts';
-import { jsonList } from '../../../http/v1/json-answer.ts';
-import type { Snapshot } from '../../../state/memory/snapshot.ts';
-import type { State } from '../../../state/state.ts';
-import { type InstancesResult, queryNode, queryPartition, queryService } from '../query/catalog-queries.ts';
+import { type JsonText, jsonList } from '../../../http/v1/json-answer.ts';
+import { filterInSlices, type Steps, visitInSlices } from '../../../state/clock/slices.ts';
+import { type CatalogSource, queryNode, queryPartition, queryService } from '../query/catalog-queries.ts';
 import {
   checkJsonText,
   checksOfNode,
@@ -24,7 +23,7 @@ import {
   resolvedCheckToJson,
 } from '../query/catalog-to-json.ts';
 import { type ResolvedInstance, sortInstances } from '../query/resolved-instances.ts';
-import type { VisibleResult } from '../query/visibility.ts';
+import type { VisibleContent } from '../query/visibility.ts';
 import { CHECK_STATUSES } from '../tables/check.ts';
 import { filterByTags, readVisible, selectInstances, withWakeTopics } from './read-catalog.ts';
 import { ANSWERED_BY, type InstanceFilter, onSelectedNodes, type Selection, selectionKey } from './read-parameters.ts';
@@ -45,59 +44,52 @@ export function readServiceHealth(
     const { caller, partition: namedPartition } = resolveCaller(credentials, snapshot, context);
     authorize(caller, { resource: 'services', access: 'read', partition: namedPartition, name });
     const partition = existingPartition(snapshot, namedPartition);
-    const { instances, watched, alsoWake, answeredBy } =
-      failover === undefined
-        ? { ...queryService(state, snapshot, { partition, peer }, name), answeredBy: undefined }
-        : withFailover(state, snapshot, partition, name, { ...filter, failover });
+    const query = (from: string | undefined): CatalogSource =>
+      queryService(state, snapshot, { partition, peer: from }, name);
+    // Watches every peer of a failover, because a change of any of them can change which one answers.
+    const sources = [peer, ...(failover ?? [])].map((from) => ({ ...query(from), peer: from }));
+    const alsoWake = sources.flatMap((source) => source.alsoWake);
     return {
       ...withWakeTopics(waitOptionsOf(caller), alsoWake),
-      watched,
+      watched: sources.flatMap(({ watched }) => watched),
       shareKey: `${partition}\0${key}`,
-      headers: answeredBy === undefined ? [] : [ANSWERED_BY.name, answeredBy],
-      body: () => {
-        // The instances of a failover are selected already.
-        const selected = failover === undefined ? selectTagged(instances, filter) : instances;
-        return jsonList(onlyPassing(selected, passing), healthJsonText);
+      *longBody() {
+        const { instances, answeredBy } = yield* firstPassing(sources, filter);
+        const selected = passing ? yield* filterInSlices(instances, isPassing) : instances;
+        const headers = failover === undefined ? [] : [ANSWERED_BY.name, answeredBy];
+        return { json: yield* jsonList(selected, healthJsonText), headers };
       },
     };
   };
 }
 
-interface FailoverResult extends InstancesResult {
-  readonly answeredBy?: string;
+const isPassing = ({ status }: ResolvedInstance): boolean => status === 'passing';
+
+interface FailoverSource extends CatalogSource {
+  readonly peer: string | undefined;
 }
 
-const selectTagged = (instances: readonly ResolvedInstance[], filter: InstanceFilter): readonly ResolvedInstance[] =>
-  selectInstances(filterByTags(instances, filter.tags), filter, healthToJson);
+interface FailoverContent {
+  readonly instances: readonly ResolvedInstance[];
+  readonly answeredBy: string;
+}
 
 /**
- * Returns the local instances if one of them is passing, otherwise the instances of the first peer with a passing
- * instance. If no peer has a passing instance, returns the local instances.
+ * Returns the selected instances of the first source with a passing one. If no source has any, returns those of the
+ * first source.
  */
-function withFailover(
-  state: State,
-  snapshot: Snapshot,
-  partition: string,
-  name: string,
-  filter: InstanceFilter & { readonly failover: readonly string[] },
-): FailoverResult {
-  // Watches every peer, because a change of any of them can change which one answers.
-  const sources = [undefined, ...filter.failover].map((peer) => {
-    const source = queryService(state, snapshot, { partition, peer }, name);
-    return { ...source, peer, instances: selectTagged(source.instances, filter) };
-  });
-  const [local] = sources;
-  const answer = sources.find(({ instances }) => instances.some(({ status }) => status === 'passing')) ?? local;
-  return {
-    instances: answer?.instances ?? [],
-    answeredBy: answer?.instances[0]?.peer ?? answer?.peer ?? 'local',
-    watched: sources.flatMap(({ watched }) => watched),
-    alsoWake: sources.flatMap(({ alsoWake }) => alsoWake),
-  };
+function* firstPassing(sources: readonly FailoverSource[], filter: InstanceFilter): Steps<FailoverContent> {
+  let first: FailoverContent | undefined;
+  for (const { peer, content } of sources) {
+    const tagged = yield* filterByTags((yield* content()).instances, filter.tags);
+    const instances = yield* selectInstances(tagged, filter, healthToJson);
+    const found = { instances, answeredBy: instances[0]?.peer ?? peer ?? 'local' };
+    if (sources.length === 1 || instances.some(isPassing)) return found;
+    first ??= found;
+    yield;
+  }
+  return first ?? { instances: [], answeredBy: 'local' };
 }
-
-const onlyPassing = (instances: readonly ResolvedInstance[], passing: boolean): readonly ResolvedInstance[] =>
-  passing ? instances.filter(({ status }) => status === 'passing') : instances;
 
 /** `GET /v1/health/node/:name`: the checks of a node and of the services on it ([SVC-34]). */
 export function readNodeHealth(
@@ -110,7 +102,9 @@ export function readNodeHealth(
     source: (snapshot, query) => queryNode(credentials.state, snapshot, query, name),
     key: `${name.toLowerCase()}\0${selectionKey(selection)}`,
     isSingleNode: true,
-    body: (visible) => jsonList(selectChecks(checksOf(visible), selection), checkJsonText),
+    *body(visible) {
+      return yield* checksToJson(yield* checksOf(visible), selection);
+    },
   });
 }
 
@@ -130,22 +124,23 @@ export function listChecks(
     source: (snapshot, query) => queryPartition(credentials.state, snapshot, query),
     key: `${state}\0${selectionKey(selection)}`,
     allowsAllPartitions: true,
-    body: (visible) => {
-      const all = checksOf(visible);
-      const checks = state === 'any' ? all : all.filter(({ check }) => check.status === state);
-      return jsonList(selectChecks(checks, selection), checkJsonText);
+    *body(visible) {
+      const all = yield* checksOf(visible);
+      const checks = state === 'any' ? all : yield* filterInSlices(all, ({ check }) => check.status === state);
+      return yield* checksToJson(checks, selection);
     },
   });
 }
 
-const selectChecks = (checks: readonly ResolvedCheck[], selection: Selection): readonly ResolvedCheck[] =>
-  filterItems(
-    onSelectedNodes(checks, selection, ({ node }) => node),
-    selection.filter,
-    resolvedCheckToJson,
-  );
+function* checksToJson(checks: readonly ResolvedCheck[], selection: Selection): Steps<JsonText> {
+  const selected = yield* onSelectedNodes(checks, selection, ({ node }) => node);
+  return yield* jsonList(yield* filterItems(selected, selection.filter, resolvedCheckToJson), checkJsonText);
+}
 
-const checksOf = ({ nodes, instances }: VisibleResult): ResolvedCheck[] => [
-  ...nodes.flatMap(checksOfNode),
-  ...sortInstances([...instances]).flatMap(checksOfService),
-];
+function* checksOf({ nodes, instances }: VisibleContent): Steps<ResolvedCheck[]> {
+  const checks: ResolvedCheck[] = [];
+  yield* visitInSlices(nodes, (node) => void checks.push(...checksOfNode(node)));
+  const sorted = yield* sortInstances([...instances]);
+  yield* visitInSlices(sorted, (instance) => void checks.push(...checksOfService(instance)));
+  return checks;
+}

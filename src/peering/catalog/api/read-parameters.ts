@@ -6,6 +6,7 @@ import type { Filter } from '../../../http/filter/compile-filter.ts';
 import { readFilter } from '../../../http/filter/filter-parameter.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
 import type { Parameter } from '../../../http/parameter.ts';
+import { filterInSlices, type Steps } from '../../../state/clock/slices.ts';
 import { checkPeerName } from '../../record/record.ts';
 import { FAILOVER_PEERS_MAX } from '../limits.ts';
 import type { InstanceNode } from '../tables/instance.ts';
@@ -84,13 +85,13 @@ export const selectionKey = ({ peer, nodeMeta, filter }: Selection): string =>
   [peer ?? '', filter?.text ?? '', ...nodeMeta.flat()].join('\0');
 
 /** Returns the nodes, or the instances on nodes, that have the metadata of the selection. */
-export function onSelectedNodes<Item>(
+export function* onSelectedNodes<Item>(
   items: readonly Item[],
   { nodeMeta }: Selection,
   nodeOf: (item: Item) => InstanceNode,
-): readonly Item[] {
+): Steps<readonly Item[]> {
   if (nodeMeta.length === 0) return items;
-  return items.filter((item) => {
+  return yield* filterInSlices(items, (item) => {
     const { meta } = nodeOf(item);
     return nodeMeta.every(([key, value]) => Object.hasOwn(meta, key) && meta[key] === value);
   });

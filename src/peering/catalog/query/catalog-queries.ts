@@ -1,6 +1,6 @@
 /**
- * The catalog queries: what a read returns from a snapshot, and which rows and index entries it depends on. Equal
- * queries of one snapshot share one evaluation.
+ * The catalog queries: what a read returns from a snapshot, and which rows and index entries it depends on. Only the
+ * result takes long. It is computed in slices, when the query does not have to wait.
  *
  * The reported index must never be too low. A service query therefore watches the instances (their rows contain the
  * checks) and the nodes that they are on. With more than `WATCHED_NODES_MAX` nodes it watches all nodes of the
@@ -8,13 +8,15 @@
  * an instance, and that change is newer than every index reported before.
  */
 import { partitionKey } from '../../../credentials/partition.ts';
+import { filterInSlices, oneStep, type Steps, sortInSlices, visitInSlices } from '../../../state/clock/slices.ts';
 import { LIST_ELEMENT_BYTES } from '../../../state/limits.ts';
+import { listInSlices } from '../../../state/memory/reader.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import type { State, Watched } from '../../../state/state.ts';
 import type { Stored } from '../../../state/table.ts';
 import { rowTopic, type Topic } from '../../../state/watch/change-notifier.ts';
 import { nameEntry, type Peering, peerings } from '../../record/record.ts';
-import { WATCHED_NODES_MAX } from '../limits.ts';
+import { WATCHED_INSTANCES_MAX, WATCHED_NODES_MAX } from '../limits.ts';
 import { catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 import { catalogServices } from '../tables/catalog-service.ts';
 import { importedServiceKey, importedServices } from '../tables/imported-service.ts';
@@ -24,20 +26,23 @@ import {
   type ResolvedNode,
   resolveImportedInstances,
   resolveInstances,
-  resolveInstancesOnNode,
   resolveNode,
   sortInstances,
 } from './resolved-instances.ts';
 
-export interface InstancesResult {
-  /** Sorted for a query of one service. Otherwise unsorted, because few callers need the order. */
-  readonly instances: readonly ResolvedInstance[];
+/** A query of the catalog: what its result depends on, and how to compute the result. */
+export interface CatalogSource {
   readonly watched: readonly Watched[];
   /** Topics that wake a blocking query but do not count towards its index. */
   readonly alsoWake: readonly Topic[];
+  /** Returns the steps that compute the result. Equal queries of one snapshot share it. */
+  readonly content: () => Steps<CatalogContent>;
 }
 
-export interface CatalogResult extends InstancesResult {
+export interface CatalogContent {
+  /** Sorted for a query of one service. Otherwise unsorted, because few callers need the order. */
+  readonly instances: readonly ResolvedInstance[];
+  /** Sorted by name. Empty for a query of one service. */
   readonly nodes: readonly ResolvedNode[];
 }
 
@@ -48,117 +53,155 @@ export interface CatalogQuery {
   readonly peer: string | undefined;
 }
 
-const bytesOf = ({ instances, watched }: InstancesResult): number =>
-  (instances.length + watched.length) * LIST_ELEMENT_BYTES;
+const NOTHING: CatalogContent = { instances: [], nodes: [] };
+
+const nothing = (): Steps<CatalogContent> => oneStep(() => NOTHING);
+
+const bytesOf = ({ instances, nodes }: CatalogContent): number =>
+  (instances.length + nodes.length) * LIST_ELEMENT_BYTES;
+
+/** Returns a source whose result is computed once for each snapshot. */
+function shared(snapshot: Snapshot, key: string, source: CatalogSource): CatalogSource {
+  return { ...source, content: () => snapshot.memoizeInSlices(key, source.content, bytesOf) };
+}
 
 export function queryService(
   state: State,
   snapshot: Snapshot,
   { partition, peer }: CatalogQuery,
   service: string,
-): InstancesResult {
-  const key = `service source\0${catalogEntry(partition, service)}\0${peer?.toLowerCase() ?? ''}`;
-  const evaluate = (): InstancesResult =>
-    peer === undefined
-      ? queryLocalService(state, snapshot, partition, service)
-      : queryImportedService(state, snapshot, { partition, peer }, service);
-  return snapshot.memoize(key, evaluate, bytesOf);
+): CatalogSource {
+  if (peer !== undefined) return queryImportedService(state, snapshot, { partition, peer }, service);
+  const key = `service source\0${catalogEntry(partition, service)}`;
+  return shared(snapshot, key, queryLocalService(state, snapshot, partition, service));
 }
 
-function queryLocalService(state: State, snapshot: Snapshot, partition: string, service: string): InstancesResult {
-  const services = listServiceRows(snapshot, partition, service);
-  const uids = new Set(services.map(({ row }) => row.node));
-  const nodes =
-    uids.size > WATCHED_NODES_MAX
-      ? [state.watchEntry(catalogNodes, 'partition', partitionKey(partition))]
-      : [...uids].map((uid) => state.watchRow(catalogNodes, uid));
-  const entry = state.watchEntry(catalogServices, 'name', catalogEntry(partition, service));
-  return { instances: sortInstances(resolveInstances(snapshot, services)), watched: [entry, ...nodes], alsoWake: [] };
+function queryLocalService(state: State, snapshot: Snapshot, partition: string, service: string): CatalogSource {
+  const name = catalogEntry(partition, service);
+  return {
+    watched: [state.watchEntry(catalogServices, 'name', name), ...watchedNodes(state, snapshot, partition, name)],
+    alsoWake: [],
+    *content() {
+      const rows = yield* listServiceRows(snapshot, partition, service);
+      return { instances: yield* sortInstances(yield* resolveInstances(snapshot, rows)), nodes: [] };
+    },
+  };
+}
+
+/** Returns the nodes of a service, or all nodes of the partition if the service is large. */
+function watchedNodes(state: State, snapshot: Snapshot, partition: string, name: string): readonly Watched[] {
+  const rows = snapshot.list(catalogServices, 'name', name, { limit: WATCHED_INSTANCES_MAX + 1 });
+  const uids = new Set(rows.map(({ row }) => row.node));
+  if (uids.size <= WATCHED_NODES_MAX && rows.length <= WATCHED_INSTANCES_MAX)
+    return [...uids].map((uid) => state.watchRow(catalogNodes, uid));
+  return [state.watchEntry(catalogNodes, 'partition', partitionKey(partition))];
 }
 
 interface PeerQuery extends CatalogQuery {
   readonly peer: string;
 }
 
-function queryImportedService(state: State, snapshot: Snapshot, query: PeerQuery, service: string): InstancesResult {
+function queryImportedService(state: State, snapshot: Snapshot, query: PeerQuery, service: string): CatalogSource {
   const peering = findPeer(snapshot, query);
-  if (peering === undefined) return missingPeerResult(state, query);
-  if (peering.row.state === 'TERMINATED') return terminatedPeerResult(state, peering);
+  if (peering === undefined) return missingPeer(state, query);
+  if (peering.row.state === 'TERMINATED') return terminatedPeer(state, peering);
   const key = importedServiceKey(peering.row.id, service);
   const stored = snapshot.get(importedServices, key);
   const scope = { partition: peering.row.partition, peer: peering.row.name };
   return {
-    instances: stored === undefined ? [] : resolveImportedInstances(stored, scope),
     watched: [state.watchRow(importedServices, key)],
     alsoWake: [rowTopic(peerings, peering.row.id)],
+    content: () =>
+      oneStep(() =>
+        stored === undefined ? NOTHING : { instances: resolveImportedInstances(stored, scope), nodes: [] },
+      ),
   };
 }
 
-/** Returns everything registered in a partition, or everything imported from a peer. */
-export function queryPartition(state: State, snapshot: Snapshot, { partition, peer }: CatalogQuery): CatalogResult {
+/** Queries everything registered in a partition, or everything imported from a peer. */
+export function queryPartition(state: State, snapshot: Snapshot, { partition, peer }: CatalogQuery): CatalogSource {
   const key = `whole source\0${partitionKey(partition)}\0${peer?.toLowerCase() ?? ''}`;
-  const evaluate = (): CatalogResult =>
+  const source =
     peer === undefined
       ? queryLocalPartition(state, snapshot, partitionKey(partition))
       : queryPeer(state, snapshot, { partition, peer });
-  return snapshot.memoize(key, evaluate, (source) => bytesOf(source) + source.nodes.length * LIST_ELEMENT_BYTES);
+  return shared(snapshot, key, source);
 }
 
-function queryLocalPartition(state: State, snapshot: Snapshot, partition: string): CatalogResult {
-  const nodes = snapshot.list(catalogNodes, 'partition', partition).map((stored) => resolveNode(snapshot, stored));
-  return {
-    instances: resolveInstances(snapshot, snapshot.list(catalogServices, 'partition', partition)),
-    nodes: nodes.sort(compareNodeNames),
-    watched: [
-      state.watchEntry(catalogServices, 'partition', partition),
-      state.watchEntry(catalogNodes, 'partition', partition),
-    ],
-    alsoWake: [],
-  };
-}
+const queryLocalPartition = (state: State, snapshot: Snapshot, partition: string): CatalogSource => ({
+  watched: [
+    state.watchEntry(catalogServices, 'partition', partition),
+    state.watchEntry(catalogNodes, 'partition', partition),
+  ],
+  alsoWake: [],
+  *content() {
+    const nodes: ResolvedNode[] = [];
+    const rows = yield* listInSlices(snapshot, catalogNodes, 'partition', partition);
+    yield* visitInSlices(rows, (stored) => void nodes.push(resolveNode(snapshot, stored)));
+    const services = yield* listInSlices(snapshot, catalogServices, 'partition', partition);
+    return {
+      instances: yield* resolveInstances(snapshot, services),
+      nodes: yield* sortInSlices(nodes, compareNodeNames),
+    };
+  },
+});
 
-function queryPeer(state: State, snapshot: Snapshot, query: PeerQuery): CatalogResult {
+function queryPeer(state: State, snapshot: Snapshot, query: PeerQuery): CatalogSource {
   const peering = findPeer(snapshot, query);
-  if (peering === undefined) return { ...missingPeerResult(state, query), nodes: [] };
-  if (peering.row.state === 'TERMINATED') return { ...terminatedPeerResult(state, peering), nodes: [] };
+  if (peering === undefined) return missingPeer(state, query);
+  if (peering.row.state === 'TERMINATED') return terminatedPeer(state, peering);
   const { id, name, partition } = peering.row;
   const scope = { partition, peer: name };
-  const services = snapshot.list(importedServices, 'peering', id);
-  const instances = services.flatMap((stored) => resolveImportedInstances(stored, scope));
-  const nodes = new Map<string, ResolvedNode>();
-  for (const { resolvedNode } of instances)
-    if (!nodes.has(resolvedNode.node.name)) nodes.set(resolvedNode.node.name, resolvedNode);
   return {
-    instances,
-    nodes: [...nodes.values()].sort(compareNodeNames),
     watched: [state.watchEntry(importedServices, 'peering', id)],
     alsoWake: [rowTopic(peerings, id)],
+    *content() {
+      const instances: ResolvedInstance[] = [];
+      const nodes = new Map<string, ResolvedNode>();
+      const rows = yield* listInSlices(snapshot, importedServices, 'peering', id);
+      yield* visitInSlices(rows, (stored) => {
+        for (const instance of resolveImportedInstances(stored, scope)) {
+          instances.push(instance);
+          const { resolvedNode } = instance;
+          if (!nodes.has(resolvedNode.node.name)) nodes.set(resolvedNode.node.name, resolvedNode);
+        }
+      });
+      return { instances, nodes: yield* sortInSlices([...nodes.values()], compareNodeNames) };
+    },
   };
 }
 
-/** Returns one node with the instances on it. `nodes` is empty if the node is missing. */
-export function queryNode(state: State, snapshot: Snapshot, query: CatalogQuery, name: string): CatalogResult {
+/** Queries one node with the instances on it. `nodes` is empty if the node is missing. */
+export function queryNode(state: State, snapshot: Snapshot, query: CatalogQuery, name: string): CatalogSource {
   const { partition, peer } = query;
-  if (peer !== undefined) return filterByNode(queryPartition(state, snapshot, query), name);
+  if (peer !== undefined) return onNode(queryPartition(state, snapshot, query), name);
   const stored = snapshot.find(catalogNodes, 'name', catalogEntry(partition, name));
   if (stored === undefined) {
     const watched = [state.watchEntry(catalogNodes, 'partition', partitionKey(partition))];
-    return { instances: [], nodes: [], watched, alsoWake: [] };
+    return { watched, alsoWake: [], content: nothing };
   }
+  const { uid } = stored.row;
   return {
-    instances: resolveInstancesOnNode(snapshot, stored),
-    nodes: [resolveNode(snapshot, stored)],
-    watched: [state.watchRow(catalogNodes, stored.row.uid), state.watchEntry(catalogServices, 'node', stored.row.uid)],
+    watched: [state.watchRow(catalogNodes, uid), state.watchEntry(catalogServices, 'node', uid)],
     alsoWake: [],
+    *content() {
+      const rows = yield* listInSlices(snapshot, catalogServices, 'node', uid);
+      return { instances: yield* resolveInstances(snapshot, rows), nodes: [resolveNode(snapshot, stored)] };
+    },
   };
 }
 
-function filterByNode(whole: CatalogResult, name: string): CatalogResult {
+function onNode(whole: CatalogSource, name: string): CatalogSource {
   const wantedName = name.toLowerCase();
   return {
     ...whole,
-    instances: whole.instances.filter(({ instance }) => instance.node.name.toLowerCase() === wantedName),
-    nodes: whole.nodes.filter(({ node }) => node.name.toLowerCase() === wantedName),
+    *content() {
+      const { instances, nodes } = yield* whole.content();
+      return {
+        instances: yield* filterInSlices(instances, ({ instance }) => instance.node.name.toLowerCase() === wantedName),
+        nodes: yield* filterInSlices(nodes, ({ node }) => node.name.toLowerCase() === wantedName),
+      };
+    },
   };
 }
 
@@ -166,17 +209,17 @@ const findPeer = (snapshot: Snapshot, { partition, peer }: PeerQuery): Stored<Pe
   snapshot.find(peerings, 'name', nameEntry(partition, peer));
 
 /** The empty result for a missing peering. Wakes when a peering of the partition changes ([SVC-39]). */
-const missingPeerResult = (state: State, { partition }: CatalogQuery): InstancesResult => ({
-  instances: [],
+const missingPeer = (state: State, { partition }: CatalogQuery): CatalogSource => ({
   watched: [state.watchEntry(peerings, 'partition', partitionKey(partition))],
   alsoWake: [],
+  content: nothing,
 });
 
 /** The empty result for a `TERMINATED` peering, whose imported services are being removed. */
-const terminatedPeerResult = (state: State, { row }: Stored<Peering>): InstancesResult => ({
-  instances: [],
+const terminatedPeer = (state: State, { row }: Stored<Peering>): CatalogSource => ({
   watched: [state.watchRow(peerings, row.id)],
   alsoWake: [],
+  content: nothing,
 });
 
 function compareNodeNames({ node: a }: ResolvedNode, { node: b }: ResolvedNode): number {

@@ -154,6 +154,3 @@ export const resolvedCheckToJson = ({ check, node, resolved }: ResolvedCheck): o
   checkToJson(check, node, resolved);
 
 export const checkJsonText = (resolved: ResolvedCheck): string => JSON.stringify(resolvedCheckToJson(resolved));
-
-export const checksByIdToJson = (checks: readonly ResolvedCheck[]): object =>
-  Object.fromEntries(checks.map((resolved) => [resolved.check.id, resolvedCheckToJson(resolved)]));

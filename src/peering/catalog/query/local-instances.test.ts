@@ -6,11 +6,12 @@ import {
   mustRegisterWithAgent,
 } from '../../../../test/support/peering/catalog-requests.ts';
 import { type Api, startApi } from '../../../../test/support/process/api.ts';
+import { runAtOnce } from '../../../state/clock/slices.ts';
 import { localInstances, localServiceNames, servicesChangedBy } from './local-instances.ts';
 
 test('localInstances returns the same objects until something in them changes [SVC-30]', async () => {
   await using api = await startApi();
-  const instances = (service = 'web') => localInstances(api.state.snapshot, 'default', service);
+  const instances = (service = 'web') => runAtOnce(localInstances(api.state.snapshot, 'default', service));
   await mustRegister(api, { Node: 'b', Check: { Name: 'c', Status: 'passing', ServiceID: 'web' } });
   await mustRegister(api, { Node: 'a', Service: { Service: 'Web' }, Check: { Name: 'n', Status: 'warning' } });
   const [onA, onB] = instances('WEB');
@@ -39,12 +40,12 @@ test('localServiceNames returns the sorted names of the partition', async () => 
   for (const Service of ['web', 'Db', 'api']) await mustRegister(api, { Service: { Service } });
   await mustRegister(api, { Node: 'n2', Service: { Service: 'WEB' } });
   await mustRegister(api, { Partition: 'eu', Service: { Service: 'there' } });
-  const names = localServiceNames(api.state.snapshot, 'Default');
+  const names = runAtOnce(localServiceNames(api.state.snapshot, 'Default'));
   assert.deepEqual(
     names.map((name) => name.toLowerCase()),
     ['api', 'db', 'web'],
   );
-  assert.deepEqual(localServiceNames(api.state.snapshot, 'eu'), ['there']);
+  assert.deepEqual(runAtOnce(localServiceNames(api.state.snapshot, 'eu')), ['there']);
 });
 
 /** Returns the services that the commits of `change` affect. */

@@ -1,6 +1,7 @@
 /** Queries of the services of this cluster for export, configuration entries and diagnosis. */
 import { partitionKey } from '../../../credentials/partition.ts';
-import type { Reader } from '../../../state/memory/reader.ts';
+import { type Steps, sortInSlices, visitInSlices } from '../../../state/clock/slices.ts';
+import { listInSlices, type Reader } from '../../../state/memory/reader.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import { secondaryIndex } from '../../../state/memory/table-indexes.ts';
 import { type AnyTable, indexOf, SEPARATOR } from '../../../state/table.ts';
@@ -11,21 +12,23 @@ import type { Instance } from '../tables/instance.ts';
 import { listServiceRows, resolveInstances, sortInstances } from './resolved-instances.ts';
 
 /** Returns the instances of a service, sorted. An instance remains the same object until something in it changes. */
-export function localInstances(reader: Reader, partition: string, service: string): readonly Instance[] {
-  return sortInstances(resolveInstances(reader, listServiceRows(reader, partition, service))).map(
-    ({ instance }) => instance,
-  );
+export function* localInstances(reader: Reader, partition: string, service: string): Steps<readonly Instance[]> {
+  const rows = yield* listServiceRows(reader, partition, service);
+  const resolved = yield* sortInstances(yield* resolveInstances(reader, rows));
+  return resolved.map(({ instance }) => instance);
 }
 
 /** Returns the service names in a partition, sorted without regard to case. Equal names keep the first spelling. */
-export function localServiceNames(reader: Reader, partition: string): readonly string[] {
+export function* localServiceNames(reader: Reader, partition: string): Steps<readonly string[]> {
   const names = new Map<string, string>();
-  for (const { row } of reader.list(catalogServices, 'partition', partitionKey(partition))) {
+  const rows = yield* listInSlices(reader, catalogServices, 'partition', partitionKey(partition));
+  yield* visitInSlices(rows, ({ row }) => {
     const { name } = row.service;
     const key = name.toLowerCase();
     if (!names.has(key)) names.set(key, name);
-  }
-  return [...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name);
+  });
+  const sorted = yield* sortInSlices([...names], ([a], [b]) => (a < b ? -1 : 1));
+  return sorted.map(([, name]) => name);
 }
 
 /** Returns `catalogEntry` of each service that a commit may have changed. @param reader the state after the commit */

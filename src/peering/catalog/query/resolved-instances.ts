@@ -3,8 +3,9 @@
  * can cache what they derive from it, such as its JSON.
  */
 import { cluster } from '../../../credentials/cluster.ts';
+import { type Steps, sortInSlices, visitInSlices } from '../../../state/clock/slices.ts';
 import { derivedFromBoth } from '../../../state/memory/derived-cache.ts';
-import type { Reader } from '../../../state/memory/reader.ts';
+import { listInSlices, type Reader } from '../../../state/memory/reader.ts';
 import type { DeepReadonly, Stored } from '../../../state/table.ts';
 import { type CatalogNode, catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 import { type CatalogService, catalogServices } from '../tables/catalog-service.ts';
@@ -94,32 +95,29 @@ const localInstance = derivedFromBoth((stored: Stored<CatalogService>, resolvedN
   };
 });
 
-export const listServiceRows = (reader: Reader, partition: string, service: string): Stored<CatalogService>[] =>
-  reader.list(catalogServices, 'name', catalogEntry(partition, service));
-
-export function resolveInstancesOnNode(reader: Reader, node: Stored<CatalogNode>): ResolvedInstance[] {
-  const resolvedNode = localNode(node, datacenterOf(reader));
-  return reader.list(catalogServices, 'node', node.row.uid).map((stored) => localInstance(stored, resolvedNode));
-}
+export const listServiceRows = (reader: Reader, partition: string, service: string): Steps<Stored<CatalogService>[]> =>
+  listInSlices(reader, catalogServices, 'name', catalogEntry(partition, service));
 
 /** Returns the instances of rows, without those whose node is missing. */
-export function resolveInstances(reader: Reader, services: readonly Stored<CatalogService>[]): ResolvedInstance[] {
+export function* resolveInstances(
+  reader: Reader,
+  services: readonly Stored<CatalogService>[],
+): Steps<ResolvedInstance[]> {
   const resolved: ResolvedInstance[] = [];
   const datacenter = datacenterOf(reader);
-  for (const stored of services) {
+  yield* visitInSlices(services, (stored) => {
     const node = reader.get(catalogNodes, stored.row.node);
     if (node !== undefined) resolved.push(localInstance(stored, localNode(node, datacenter)));
-  }
+  });
   return resolved;
 }
 
-/** Sorts in place by node name, then service ID, so that every server returns the same order. */
-export function sortInstances(resolved: ResolvedInstance[]): ResolvedInstance[] {
-  return resolved.sort(
-    (a, b) =>
-      compare(a.instance.node.name, b.instance.node.name) || compare(a.instance.service.id, b.instance.service.id),
-  );
-}
+/** Sorts by node name, then service ID, so that every server returns the same order. */
+export const sortInstances = (resolved: ResolvedInstance[]): Steps<ResolvedInstance[]> =>
+  sortInSlices(resolved, compareInstances);
+
+const compareInstances = ({ instance: a }: ResolvedInstance, { instance: b }: ResolvedInstance): number =>
+  compare(a.node.name, b.node.name) || compare(a.service.id, b.service.id);
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -128,8 +126,8 @@ const isSameScope = (a: CatalogScope, b: CatalogScope): boolean => a.peer === b.
 export const resolveImportedInstances = derivedFromBoth((stored: Stored<ImportedService>, scope: CatalogScope) => {
   const { row, createIndex, modifyIndex } = stored;
   const indexes = { createIndex, modifyIndex };
-  const resolved: readonly ResolvedInstance[] = sortInstances(
-    row.instances.map((instance) => ({
+  const resolved: readonly ResolvedInstance[] = row.instances
+    .map((instance) => ({
       ...scope,
       resolvedNode: {
         ...scope,
@@ -140,7 +138,7 @@ export const resolveImportedInstances = derivedFromBoth((stored: Stored<Imported
       instance,
       indexes,
       status: overallStatus(instance.checks),
-    })),
-  );
+    }))
+    .sort(compareInstances);
   return resolved;
 }, isSameScope);

@@ -5,8 +5,8 @@
 import { type Access, grantsKeyFor, permits, permitsAnyName } from '../../../credentials/acl-token.ts';
 import { type Caller, permissionDenied } from '../../../credentials/caller.ts';
 import type { ServiceError } from '../../../http/errors.ts';
-import type { CatalogResult } from './catalog-queries.ts';
-import type { ResolvedInstance, ResolvedNode } from './resolved-instances.ts';
+import { filterInSlices, type Steps, visitInSlices } from '../../../state/clock/slices.ts';
+import type { CatalogContent } from './catalog-queries.ts';
 
 /** Rejects callers without any `services` grant in the partition. @throws ServiceError `permission-denied` */
 export function authorizeAnyService(caller: Caller, access: Access, partition: string): void {
@@ -33,37 +33,38 @@ export const missingOrDenied = (caller: Caller, partition: string, error: Servic
     ? error
     : permissionDenied(caller, { resource: 'services', access: 'write' });
 
-export interface VisibleResult {
-  readonly instances: readonly ResolvedInstance[];
-  readonly nodes: readonly ResolvedNode[];
+export interface VisibleContent extends CatalogContent {
   /** Whether something may have been omitted. */
   readonly filtered: boolean;
-  /** Equal keys mean equal results, so that such callers can share one response. */
-  readonly key: string;
 }
 
 const grantsKey = grantsKeyFor('services');
 
+/** Returns a key. Callers with equal keys see the same content. */
+export const visibilityKey = ({ grants }: Caller, partition: string): string =>
+  permits(grants, { resource: 'services', access: 'read', partition }) ? '' : grantsKey(grants);
+
 /** Returns what the caller may read. The caller must have some `services` grant in the partition. */
-export function filterVisible(caller: Caller, partition: string, source: CatalogResult): VisibleResult {
+export function* filterVisible(caller: Caller, partition: string, source: CatalogContent): Steps<VisibleContent> {
   const { instances, nodes } = source;
-  if (permitsAllServices(caller, 'read', partition)) return { instances, nodes, filtered: false, key: '' };
-  const visibleInstances = instances.filter(({ instance }) =>
+  if (permitsAllServices(caller, 'read', partition)) return { instances, nodes, filtered: false };
+  const visibleInstances = yield* filterInSlices(instances, ({ instance }) =>
     permits(caller.grants, { resource: 'services', access: 'read', partition, name: instance.service.name }),
   );
-  const visibleNodeNames = new Set(visibleInstances.map(({ instance }) => instance.node.name));
-  const visibleNodes = nodes.filter(({ node }) => visibleNodeNames.has(node.name));
+  const visibleNodeNames = new Set<string>();
+  yield* visitInSlices(visibleInstances, ({ instance }) => void visibleNodeNames.add(instance.node.name));
+  const visibleNodes = yield* filterInSlices(nodes, ({ node }) => visibleNodeNames.has(node.name));
   const filtered = visibleInstances.length < instances.length || visibleNodes.length < nodes.length;
-  return { instances: visibleInstances, nodes: visibleNodes, filtered, key: grantsKey(caller.grants) };
+  return { instances: visibleInstances, nodes: visibleNodes, filtered };
 }
 
-export function mergeVisible(parts: readonly VisibleResult[]): VisibleResult {
+/** Merges the content of several partitions. */
+export function mergeVisible(parts: readonly VisibleContent[]): VisibleContent {
   const [first] = parts;
   if (first !== undefined && parts.length === 1) return first;
   return {
     instances: parts.flatMap(({ instances }) => instances),
     nodes: parts.flatMap(({ nodes }) => nodes),
     filtered: parts.some(({ filtered }) => filtered),
-    key: parts.map(({ key }) => key).join('/'),
   };
 }

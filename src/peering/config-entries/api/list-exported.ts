@@ -12,6 +12,7 @@ import {
 import { ALL_PARTITIONS, partitionKey } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import { jsonList } from '../../../http/v1/json-answer.ts';
+import { type Steps, visitInSlices } from '../../../state/clock/slices.ts';
 import { derivedFrom } from '../../../state/memory/derived-cache.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import { localServiceNames } from '../../catalog/query/local-instances.ts';
@@ -48,11 +49,11 @@ export function listExported(credentials: Credentials, context: RequestContext):
       ],
       filtered: partition === ALL_PARTITIONS && (scope.filtered || visible.length < scope.partitions.length),
       shareKey: visible.map(partitionKey).join('/'),
-      body: () =>
-        jsonList(
-          visible.flatMap((name) => exportedTexts(snapshot, name)),
-          (text) => text,
-        ),
+      *longBody() {
+        const texts: string[] = [];
+        for (const name of visible) yield* exportedTexts(snapshot, name, texts);
+        return { json: yield* jsonList(texts, (text) => text) };
+      },
     };
   };
 }
@@ -60,13 +61,14 @@ export function listExported(credentials: Credentials, context: RequestContext):
 const mayRead = (caller: Caller, partition: string): boolean =>
   permits(caller.grants, { resource: 'config', access: 'read', partition, name: partition });
 
-function exportedTexts(snapshot: Snapshot, partition: string): readonly string[] {
+/** Adds the texts of the exported services of a partition to `texts`. */
+function* exportedTexts(snapshot: Snapshot, partition: string, texts: string[]): Steps<void> {
   const entry = exportedServicesEntry(snapshot, partition);
-  if (entry === undefined) return [];
+  if (entry === undefined) return;
   const rest = `","Partition":${JSON.stringify(partition)},"Consumers":`;
-  return localServiceNames(snapshot, partition).flatMap((service) => {
+  yield* visitInSlices(yield* localServiceNames(snapshot, partition), (service) => {
     const text = consumersText(consumersInEntry(entry, service));
-    return text === undefined ? [] : [`{"Service":${JSON.stringify(service).slice(0, -1)}${rest}${text}}`];
+    if (text !== undefined) texts.push(`{"Service":${JSON.stringify(service).slice(0, -1)}${rest}${text}}`);
   });
 }
 

@@ -4,6 +4,7 @@ import { permits } from '../../../credentials/acl-token.ts';
 import { type Credentials, type RequestContext, resolveCaller, waitOptionsOf } from '../../../credentials/caller.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
+import { jsonList } from '../../../http/v1/json-answer.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import { resolveListScope, watchedScope } from '../../find/list-scope.ts';
 import { foundServices, nameEntry, peerings } from '../../record/record.ts';
@@ -34,7 +35,9 @@ export function listImported(credentials: Credentials, context: RequestContext):
         ...scope.partitions.map((name) => state.watchEntry(peerings, 'partition', partitionKey(name))),
       ],
       filtered: scope.filtered || visible.length < all.length,
-      body: () => visible,
+      *longBody() {
+        return { json: yield* jsonList(visible, (one) => JSON.stringify(one)) };
+      },
     };
   };
 }

@@ -16,6 +16,8 @@ import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Call } from '../../../http/call.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Parameter } from '../../../http/parameter.ts';
+import { jsonObject } from '../../../http/v1/json-answer.ts';
+import { mapInSlices } from '../../../state/clock/slices.ts';
 import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import type { State, Watched } from '../../../state/state.ts';
 import { configEntries, entryKey, kindEntry, WILDCARD } from '../config-entry.ts';
@@ -60,8 +62,12 @@ export function matchIntentions(credentials: Credentials, context: RequestContex
       ...waitOptionsOf(caller),
       watched: [...watchOwnToken(credentials, caller), ...match.watched(credentials.state, partition)],
       filtered: matches.some(([, rules]) => !rules.every(mayRead)),
-      body: () =>
-        Object.fromEntries(matches.map(([name, rules]) => [name, rules.filter(mayRead).map(intentionToJson)])),
+      *longBody() {
+        const fields = yield* mapInSlices(matches, ([name, rules]) => {
+          return [name, JSON.stringify(rules.filter(mayRead).map(intentionToJson))] as const;
+        });
+        return { json: yield* jsonObject(fields, (field) => field) };
+      },
     };
   };
 }

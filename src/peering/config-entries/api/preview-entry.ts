@@ -1,6 +1,7 @@
 /** `POST /v1/config/preview`: what an entry would change, without writing it ([SVC-70]). */
 import { type Static, Type } from 'typebox';
 import type { Credentials, RequestContext } from '../../../credentials/caller.ts';
+import { runAtOnce } from '../../../state/clock/slices.ts';
 import { localServiceNames } from '../../catalog/query/local-instances.ts';
 import { withBodyPartition } from '../../find/find-peering.ts';
 import { type ConfigEntry, ofKind } from '../config-entry.ts';
@@ -66,7 +67,7 @@ export async function previewEntry(credentials: Credentials, given: RequestConte
   const entry: ConfigEntry = newEntry(body, partition, { reader: snapshot, edition, caller });
   const peers =
     entry.kind === 'exported-services'
-      ? exportedDifference(ofKind(entry.kind, stored), entry, localServiceNames(snapshot, partition))
+      ? exportedDifference(ofKind(entry.kind, stored), entry, runAtOnce(localServiceNames(snapshot, partition)))
       : [];
   const sources =
     entry.kind === 'service-intentions'

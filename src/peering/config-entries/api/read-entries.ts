@@ -6,6 +6,8 @@ import { partitionKey } from '../../../credentials/partition.ts';
 import type { Evaluate } from '../../../http/blocking/blocking-query.ts';
 import type { Filter } from '../../../http/filter/compile-filter.ts';
 import { filterItems } from '../../../http/filter/filter-parameter.ts';
+import { jsonList } from '../../../http/v1/json-answer.ts';
+import { mapInSlices } from '../../../state/clock/slices.ts';
 import { resolveListScope, watchedScope } from '../../find/list-scope.ts';
 import { configEntries, type Kind, kindEntry } from '../config-entry.ts';
 import { entryToJson } from '../entry-to-json.ts';
@@ -49,7 +51,11 @@ export function listEntries(
         ...keys.map((key) => state.watchEntry(configEntries, 'kind', kindEntry(key, kind))),
       ],
       filtered: scope.filtered || visible.length < all.length,
-      body: () => filterItems(visible.map(entryToJson), filter, (entry) => entry),
+      *longBody() {
+        const entries = yield* mapInSlices(visible, entryToJson);
+        const selected = yield* filterItems(entries, filter, (entry) => entry);
+        return { json: yield* jsonList(selected, (entry) => JSON.stringify(entry)) };
+      },
     };
   };
 }
