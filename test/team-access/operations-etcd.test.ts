@@ -1,6 +1,7 @@
-/** Bulk requests on an etcd with its default limits: one transaction for all changes, or a rejection [TEAM-74]. */
+/** Requests with many changes on an etcd with its default limits: one transaction, or a rejection [TEAM-74]. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { INVITATION_TEAMS_MAX } from '../../src/team-access/limits.ts';
 import { teams } from '../../src/team-access/tables/team.ts';
 import { teamWorkspaces } from '../../src/team-access/tables/team-workspace.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
@@ -8,8 +9,9 @@ import { type Api, startApi } from '../support/process/api.ts';
 import { type EtcdCluster, startEtcd } from '../support/process/etcd.ts';
 import { etcdStore } from '../support/state/store.ts';
 import { resultsOf, sendOperations } from '../support/team-access/operations.ts';
+import { makeUser } from '../support/team-access/organization-fixture.ts';
 import { type Company, makeCompany } from '../support/team-access/organizations.ts';
-import { request, resource, toOne } from '../support/team-access/team-access.ts';
+import { documentOf, makeOrganization, request, resource, toOne } from '../support/team-access/team-access.ts';
 import { skipWithout } from '../support/tools.ts';
 
 describe('on etcd', { skip: skipWithout('etcd'), timeout: 240_000 }, () => {
@@ -60,5 +62,34 @@ describe('on etcd', { skip: skipWithout('etcd'), timeout: 240_000 }, () => {
     );
     assert.equal((await request(api, company.tokens.owner, 'PUT', path, { body: { data } })).status, 200);
     assert.equal(api.state.snapshot.list(teamWorkspaces, 'workspace', company.workspaces.other).length, 50);
+  });
+
+  test('accepting an invitation to 50 teams is one commit [AUTHZ-95] [AUTHZ-96]', async () => {
+    const engine = (await etcdStore(etcd)).engine();
+    await using accepting = await startApi({ engine, clock: createFakeClock(), invitations: 'accept' });
+    const { adminToken } = accepting;
+    const { id } = await makeOrganization(accepting, adminToken, 'many');
+    const { token } = await makeUser(accepting, 'ann');
+    const organization = { organization: toOne('organizations', id) };
+    const operations = Array.from({ length: INVITATION_TEAMS_MAX - 1 }, (_, i) => ({
+      op: 'add',
+      ...resource('teams', { name: `team-${i}` }, organization),
+    }));
+    resultsOf(await sendOperations(accepting, adminToken, operations));
+    const data = accepting.state.snapshot.all(teams).map(({ row }) => ({ type: 'teams', id: row.id }));
+    assert.equal(data.length, INVITATION_TEAMS_MAX);
+    const body = resource('organization-memberships', { email: 'ann@example.org' }, { teams: { data } });
+    const path = `/organizations/${id}/organization-memberships`;
+    const invited = documentOf(await request(accepting, adminToken, 'POST', path, { body })).data;
+    await request(accepting, token, 'GET', '/account/details');
+    await accepting.usesWritten();
+    const { index } = accepting.state.snapshot;
+    const accepted = await request(accepting, token, 'POST', `/organization-memberships/${invited.id}/actions/accept`);
+    assert.deepEqual(
+      documentOf(accepted).data.relationships['teams']?.data,
+      data.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    );
+    assert.equal(accepting.state.snapshot.index, index + 1);
+    assert.equal((await request(accepting, token, 'GET', `/organizations/${id}`)).status, 200);
   });
 });
