@@ -50,6 +50,25 @@ describe('an organization membership', () => {
     assert.equal(await status(), 'active');
   });
 
+  test('does not show who administers the server [AUTHZ-92]', async () => {
+    const attributes = { username: 'chief', email: 'chief@example.org', 'is-site-admin': true };
+    await admin('POST', '/admin/users', resource('users', attributes));
+    const { token } = await makeUser(api(), 'curious');
+    await makeOrganization(api(), token, 'curious');
+    const path = '/organizations/curious/organization-memberships';
+    const body = resource('organization-memberships', { email: 'chief@example.org' });
+    const answers = [await request(api(), token, 'POST', path, { body })];
+    const { id, relationships } = documentOf(answers[0] ?? assert.fail()).data;
+    const user = relationships['user']?.data as { readonly id: string } | undefined;
+    for (const read of [`${path}?include=user`, `/organization-memberships/${id}?include=user`, `/users/${user?.id}`])
+      answers.push(await request(api(), token, 'GET', read));
+    for (const { status, text } of answers) {
+      assert.ok(status < 300, text);
+      assert.match(text, /"username":"chief"/);
+      assert.doesNotMatch(text, /is-site-admin|is-suspended/);
+    }
+  });
+
   test('adds the member to the teams of the body [AUTHZ-58]', async () => {
     const team = await makeTeam(api(), api().adminToken, 'acme', { name: 'joined' });
     const { data } = documentOf(
