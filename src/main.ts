@@ -121,7 +121,9 @@ async function run(options: ServeOptions, log: Log, signals: Signals, live: Live
   parts.defer(() => server.stop(config.shutdown.grace));
   if (config.services.includes('peering')) {
     await checkListenAddress('peering.address', config.peering.address);
-    if (config.dns.address !== 'off') await checkListenAddress('dns.address', config.dns.address);
+    if (config.dns.address !== 'off') {
+      await checkListenAddress('dns.address', config.dns.address, ['tcp', 'udp']);
+    }
   }
   const address = `${certificate === undefined ? 'http' : 'https'}://${urlHost(host)}:${port}`;
 

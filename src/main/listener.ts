@@ -1,6 +1,8 @@
 /** Prepares listeners: the certificate, the protection against DNS rebinding, and errors that name the setting. */
+import { createSocket, type Socket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { ConfigError } from '../config/error.ts';
 import { isLoopback } from '../config/network-kinds.ts';
 import type { Config } from '../config.ts';
@@ -37,13 +39,31 @@ export async function describeListenErrors<T>(setting: string, start: Promise<T>
 export async function checkListenAddress(
   setting: string,
   { host, port }: { host: string; port: number },
+  protocols: readonly ('tcp' | 'udp')[] = ['tcp'],
 ): Promise<void> {
   if (port === 0) return;
-  const server = createServer();
-  server.listen({ host, port });
-  await describeListenErrors(setting, once(server, 'listening'));
-  server.close();
-  await once(server, 'close');
+  for (const protocol of protocols) {
+    const open: Promise<Server | Socket> = protocol === 'tcp' ? openTcp(host, port) : openUdp(host, port);
+    const socket = await describeListenErrors(setting, open);
+    const closed = once(socket, 'close');
+    socket.close();
+    await closed;
+  }
+}
+
+async function openTcp(host: string, port: number): Promise<Server> {
+  const server = createServer().listen({ host, port });
+  await once(server, 'listening');
+  return server;
+}
+
+async function openUdp(host: string, port: number): Promise<Socket> {
+  const { address, family } = await lookup(host);
+  const socket = createSocket(family === 6 ? 'udp6' : 'udp4');
+  const bound = once(socket, 'listening');
+  socket.bind({ address, port, exclusive: true });
+  await bound;
+  return socket;
 }
 
 interface SystemError extends Error {

@@ -1,6 +1,7 @@
 /** Starts that must fail: the exit code, and the only line of output, which contains the remedy. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -124,6 +125,19 @@ describe('a start', { timeout: 240_000, concurrency: 2 }, () => {
       assert.deepEqual(failure, [1, `${setting}: cannot listen on 127.0.0.1:${port}: ${why}`]);
     });
   }
+
+  test('exits with code 1 and names dns.address if another process uses the port over UDP [SRV-116]', async () => {
+    await using directory = await temporaryDirectory();
+    const other = createSocket('udp4').bind(0, '127.0.0.1');
+    using _closing = { [Symbol.dispose]: () => void other.close() };
+    await once(other, 'listening');
+    const { port } = other.address();
+    const settings = { 'dns.address': `127.0.0.1:${port}` };
+    const failure = await failureOf({ dataDirectory: directory.path, settings });
+    const why = 'the port is in use: stop the other process, or choose another port';
+    assert.equal(existsSync(path.join(directory.path, 'credentials.json')), false, 'the start has changed nothing');
+    assert.deepEqual(failure, [1, `dns.address: cannot listen on 127.0.0.1:${port}: ${why}`]);
+  });
 
   test('exits with code 2 if cluster.datacenter was changed, and names the value to set [SRV-33]', async () => {
     await using directory = await temporaryDirectory();

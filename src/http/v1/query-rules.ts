@@ -11,7 +11,7 @@ import { CACHED, CONSISTENT, INDEX, PARTITION, PRETTY, STALE, WAIT } from './par
 /** Selecting parameters of Consul, in addition to those that endpoints of `/v1` declare. */
 const CONSUL_SELECTING = [
   ...['filter', 'node-meta', 'tag', 'passing', 'peer', 'prefix', 'segment', 'cas', 'state'],
-  ...['policy', 'role', 'authmethod', 'authmethod-ns', 'servicename', 'replace-existing-checks'],
+  ...['policy', 'role', 'authmethod', 'authmethod-ns', 'servicename'],
 ];
 
 /** Parameters that every endpoint accepts, because clients add them to every request. */

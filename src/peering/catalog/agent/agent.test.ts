@@ -79,6 +79,33 @@ describe('the local agent', () => {
     assert.deepEqual(await healthOf(api(), 'again'), ['server-1/again passing,warning']);
   });
 
+  test('removes the checks that the body omits only with replace-existing-checks [SVC-116]', async () => {
+    const service = { Name: 'fewer', Checks: ['a', 'b'].map((CheckID) => ({ CheckID, TTL: '30s' })) };
+    const register = async (query: string, CheckID: string) => {
+      const body = { Name: 'fewer', Check: { CheckID, TTL: '30s' } };
+      return await api().request('PUT', `/v1/agent/service/register${query}`, { body });
+    };
+    const checks = async (): Promise<string[]> =>
+      Object.values(await mustGet<Record<string, CheckJson>>(api(), '/v1/agent/checks'))
+        .filter(({ ServiceID }) => ServiceID === 'fewer')
+        .map(({ CheckID, Status }) => `${CheckID} ${Status}`);
+    await mustRegisterWithAgent(api(), service);
+    await put('/v1/agent/check/pass/a');
+    for (const query of ['', '?replace-existing-checks=false', '?replace-existing-checks=0']) {
+      assert.equal((await register(query, 'a')).status, 200);
+      assert.deepEqual(await checks(), ['a passing', 'b critical']);
+    }
+    assert.deepEqual(statusAndText(await register('?replace-existing-checks=perhaps', 'a')), [
+      400,
+      'Invalid value for ?replace-existing-checks "perhaps": want true or false',
+    ]);
+    assert.equal((await register('?replace-existing-checks=true', 'a')).status, 200);
+    assert.deepEqual(await checks(), ['a passing']);
+    assert.equal((await put('/v1/agent/check/pass/b')).status, 404);
+    assert.equal((await register('?replace-existing-checks=1', 'b')).status, 200);
+    assert.deepEqual(await checks(), ['b critical']);
+  });
+
   test('numbers the default IDs of several checks [SVC-49]', async () => {
     await mustRegisterWithAgent(api(), {
       Name: 'two',

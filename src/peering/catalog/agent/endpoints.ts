@@ -12,6 +12,7 @@ import { type JsonText, jsonObject } from '../../../http/v1/json-answer.ts';
 import { parseBody } from '../../../http/v1/parse-body.ts';
 import { type Steps, visitInSlices } from '../../../state/clock/slices.ts';
 import { readVisible, servicesById } from '../api/read-catalog.ts';
+import { readFlag } from '../api/read-parameters.ts';
 import { agentChecksSchema, agentServicesSchema, checkSchema, serviceSchema } from '../api/response-schemas.ts';
 import { deleteService } from '../change-catalog.ts';
 import { queryNode } from '../query/catalog-queries.ts';
@@ -32,6 +33,13 @@ import { agentServiceSchema } from './request-schemas.ts';
 
 const NOTE: Parameter = { name: 'note', description: 'The output of the check.', schema: Type.String() };
 
+const REPLACE_EXISTING_CHECKS: Parameter = {
+  name: 'replace-existing-checks',
+  description: 'Removes the checks of the service that the body omits. replace-existing-checks=false counts as absent.',
+  schema: Type.String(),
+  flag: true,
+};
+
 /** The words in the path of a report and the status that they set ([SVC-51]). */
 const REPORTS: readonly (readonly [word: string, status: CheckStatus])[] = [
   ['pass', 'passing'],
@@ -49,8 +57,15 @@ export function agentEndpoints(
       method: 'PUT',
       path: '/v1/agent/service/register',
       summary: 'Registers a service with this server; its checks are critical while the server is lost',
+      query: [REPLACE_EXISTING_CHECKS],
       body: agentServiceSchema,
-      handle: (call) => done(registerService(agent, contextOf(call), parseBody(agentServiceSchema, call.body))),
+      handle: (call) =>
+        done(
+          registerService(agent, contextOf(call), {
+            body: parseBody(agentServiceSchema, call.body),
+            replacesChecks: readFlag(call.query, REPLACE_EXISTING_CHECKS),
+          }),
+        ),
     },
     {
       method: 'PUT',

@@ -5,9 +5,9 @@ import { authorize, type RequestContext, writeForRequest } from '../../../creden
 import type { ServiceError } from '../../../http/errors.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
-import { putService } from '../change-catalog.ts';
+import { deleteTtlCheck, putService } from '../change-catalog.ts';
 import { badRequest } from '../read-fields.ts';
-import { catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
+import { type CatalogService, catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
 import type { CatalogCheck } from '../tables/check.ts';
 import { isCriticalAlready, nextDeadline, withDeadline } from '../tables/check-deadline.ts';
 import { type TtlCheck, ttlCheckKey, ttlChecks } from '../tables/ttl-check.ts';
@@ -15,8 +15,18 @@ import { type Agent, type AgentTarget, putAgentNode, resolveAgentTarget } from '
 import { readAgentService, type TtlCheckFields } from './read-agent-service.ts';
 import type { AgentServiceBody } from './request-schemas.ts';
 
+export interface Registration {
+  readonly body: AgentServiceBody;
+  /** Whether to remove the checks of the service that the body omits ([SVC-116]). */
+  readonly replacesChecks: boolean;
+}
+
 /** @throws ServiceError `bad-request` | `permission-denied`, StateError */
-export async function registerService(agent: Agent, context: RequestContext, body: AgentServiceBody): Promise<void> {
+export async function registerService(
+  agent: Agent,
+  context: RequestContext,
+  { body, replacesChecks }: Registration,
+): Promise<void> {
   const { service, checks } = readAgentService(body);
   const scopedContext: RequestContext = { ...context, partitions: { ...context.partitions, body: body.Partition } };
   await writeForRequest(agent.credentials, context, (tx) => {
@@ -30,6 +40,7 @@ export async function registerService(agent: Agent, context: RequestContext, bod
       authorize(caller, { resource: 'services', access: 'write', partition, name: existing.service.name });
     }
     const merged = checks.map((check) => mergeCheck(existing?.checks ?? [], check));
+    if (replacesChecks && existing !== undefined) removeOtherChecks(tx, existing, new Set(merged.map(({ id }) => id)));
     putService(tx, { node, partition }, service, merged);
     checks.forEach((check, i) => {
       rejectTakenCheckId(tx, { node, serviceId: service.id, checkId: check.id }, target);
@@ -56,6 +67,14 @@ function rejectTakenCheckId(
   const isVisible = permits(caller.grants, { resource: 'services', access: 'read', partition, name });
   const whose = isVisible ? `service "${owner}"` : 'another service';
   throw badRequest(`Invalid check: CheckID "${checkId}" belongs to ${whose} on this server`);
+}
+
+/** Removes the checks of a service whose IDs are not in `kept`. */
+function removeOtherChecks(tx: Transaction, service: DeepReadonly<CatalogService>, kept: ReadonlySet<string>): void {
+  const removed = service.checks.filter(({ id }) => !kept.has(id));
+  if (removed.length === 0) return;
+  for (const { id } of removed) deleteTtlCheck(tx, service, id);
+  tx.put(catalogServices, { ...service, checks: service.checks.filter(({ id }) => kept.has(id)) });
 }
 
 /** Returns the stored form of a check. A repeated registration without `Status` keeps the status ([SVC-50]). */

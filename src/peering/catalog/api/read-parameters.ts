@@ -1,6 +1,6 @@
 /** The query parameters of catalog reads. */
 import { type TSchema, Type } from 'typebox';
-import type { Call } from '../../../http/call.ts';
+import type { Call, Query } from '../../../http/call.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { Filter } from '../../../http/filter/compile-filter.ts';
 import { readFilter } from '../../../http/filter/filter-parameter.ts';
@@ -117,7 +117,7 @@ export function readInstanceFilter(call: Call, itemSchema: TSchema): InstanceFil
     throw new ServiceError('bad-request', 'Cannot specify ?peer with ?failover, conflicting semantics.');
   }
   const tags = query.has(TAG.name) ? allValues(request.url ?? '', TAG.name).map((tag) => tag.toLowerCase()) : [];
-  return { ...selection, tags, passing: readPassing(query.get(PASSING.name)), failover };
+  return { ...selection, tags, passing: readFlag(query, PASSING), failover };
 }
 
 /** Returns the peer in the query, if any. @throws ServiceError `bad-request` */
@@ -155,12 +155,17 @@ function readFailover(text: string): readonly string[] | undefined {
   return peers;
 }
 
-function readPassing(text: string | undefined): boolean {
+/** Reads a flag that can be turned off: it is set without a value, with `true`, or with `1`. @throws ServiceError */
+export function readFlag(query: Query, { name }: Parameter): boolean {
+  const text = query.get(name);
   if (text === undefined) return false;
   const value = text.toLowerCase();
   if (value === '' || value === '1' || value === 'true') return true;
   if (value === '0' || value === 'false') return false;
-  throw new ServiceError('bad-request', `Invalid value for ?passing "${text}": want true or false`);
+  throw new ServiceError(
+    'bad-request',
+    `Invalid value for ?${name} "${text.slice(0, QUOTED_LENGTH_MAX)}": want true or false`,
+  );
 }
 
 /** Returns every value of a repeated parameter. `Query` has only the first one. */
