@@ -1,22 +1,26 @@
 /** Export and import between engines. An import applies the complete state or changes nothing. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { auditLog } from '../../src/audit/record.ts';
+import { readCredentials } from '../../src/credentials/credentials-file.ts';
 import { SCHEMA } from '../../src/main/schema.ts';
 import { systemClock } from '../../src/state/clock/clock.ts';
 import { State } from '../../src/state/state.ts';
 import { dataKeyCipher, type TextCipher } from '../../src/state/transfer/encryption.ts';
 import { ImportError, openExportFile } from '../../src/state/transfer/export-file.ts';
 import { importExport } from '../../src/state/transfer/import.ts';
+import { teams } from '../../src/team-access/tables/team.ts';
 import { startApi } from '../support/process/api.ts';
 import { type EtcdCluster, startEtcd } from '../support/process/etcd.ts';
 import { type Server, type ServerOptions, StartError, startServer } from '../support/process/server.ts';
 import { openState } from '../support/state/state.ts';
 import { etcdStore, sqliteStore, type TestStore } from '../support/state/store.ts';
+import { makeTeam, makeUser } from '../support/team-access/organization-fixture.ts';
+import { makeOrganization } from '../support/team-access/team-access.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { skipWithout } from '../support/tools.ts';
 
@@ -312,6 +316,55 @@ describe('an import that fails', () => {
     await using server = await startServer({ dataDirectory, settings });
     assert.deepEqual((await readAll(server, server.token)).texts, existing.texts);
   });
+});
+
+test('an import and a recovery succeed above quotas and the row limit, and then only removals fit [STATE-116]', async () => {
+  await using directory = await temporaryDirectory();
+  const file = inFolder('above-quota.jsonl');
+  {
+    await using api = await startApi();
+    const { token } = await makeUser(api, 'owner');
+    await makeOrganization(api, token, 'acme');
+    const { id } = await makeTeam(api, token, 'acme', { name: 'first' });
+    await api.state.write((tx) => {
+      const team = tx.get(teams, id)?.row;
+      for (let i = 0; team !== undefined && i < 1_000; i++) tx.put(teams, { ...team, id: `team-${i}`, name: `t${i}` });
+    });
+    const headers = { 'x-service-export-passphrase': Buffer.from(PASSPHRASE).toString('base64') };
+    const exported = await api.request('GET', '/v1/operator/export', { headers });
+    await writeFile(file, exported.text);
+    await writeFile(inFolder('owner-token'), token);
+  }
+  const settings = { 'state.rows-max': '1000', 'limits.rows-per-organization': '10', 'team-access.rate-limit': '0' };
+  const token = await readFile(inFolder('owner-token'), 'utf8');
+  const call = (server: Server, method: string, route: string, body?: object) =>
+    server.request(method, `/api/v2${route}`, {
+      token: null,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/vnd.api+json' },
+      ...(body !== undefined && { body }),
+    });
+  const team = { data: { type: 'teams', attributes: { name: 'more' } } };
+  {
+    await using server = await startServer({ dataDirectory: directory.path, settings, args: importArgs(file) });
+    assert.equal((await call(server, 'POST', '/organizations/acme/teams', team)).status, 507);
+    assert.equal(await server.stop(), 0);
+  }
+  await using server = await startServer({ dataDirectory: directory.path, settings, args: ['--recover'] });
+  const recovered = await readCredentials(directory.path);
+  assert.equal((await call(server, 'GET', '/account/details')).status, 200);
+  assert.ok(recovered?.teamAccess?.token, 'the recovery created a site administrator');
+  assert.equal((await call(server, 'POST', '/organizations/acme/teams', team)).status, 507);
+  const listed = (await call(server, 'GET', '/organizations/acme/teams?page[size]=100')).json<{
+    data: { id: string; attributes: { name: string } }[];
+  }>();
+  const removed = listed.data.filter(({ attributes }) => attributes.name !== 'owners');
+  for (const { id } of removed) assert.equal((await call(server, 'DELETE', `/teams/${id}`)).status, 204);
+  const refused = await call(server, 'POST', '/organizations/acme/teams', team);
+  assert.deepEqual(
+    [refused.status, /limits\.rows-per-organization is 10/.test(refused.text)],
+    [422, true],
+    refused.text,
+  );
 });
 
 test('a start creates new credentials after the import of an export without secrets [SRV-48]', async () => {
