@@ -32,8 +32,8 @@ origin, its value, and what is expected. Paths are relative to the working direc
 A secret has no flag, because other users of the machine can read command lines. Its \`…-file\` key names a file that contains
 it, or the variable without \`_FILE\` contains it.
 
-SIGHUP reloads the settings. \`log.level\`, \`team-access.rate-limit\`, \`limits.rate-per-token\`, and the certificate of
-\`http.tls-cert\` take effect at once; other changes take effect at the next start.
+SIGHUP reloads the settings. \`log.level\`, \`team-access.rate-limit\`, \`limits.rate-per-token\`, and the certificates of
+\`http.tls-cert\` and of etcd take effect at once; other changes take effect at the next start.
 `;
 
 export function settingsDocument(): string {

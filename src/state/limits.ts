@@ -109,7 +109,7 @@ export const DISK_RESERVE_BYTES_MAX = 32 * 1024 * 1024;
  * The part of the disk that ordinary callers leave to operators and to removals, as a divisor of the size of the disk,
  * and its maximum.
  */
-export const CALLERS_DISK_RESERVE_SHARE = 20;
+export const CALLERS_DISK_RESERVE_SHARE = 8;
 export const CALLERS_DISK_RESERVE_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Pages of the log of SQLite after which it is moved to the database: 16 MiB, and half of the reserve on a small disk.
