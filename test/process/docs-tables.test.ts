@@ -4,6 +4,7 @@ import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
+import { settingKeys } from '../../src/config/table.ts';
 import { serviceErrorCodes, statusOf } from '../../src/http/errors.ts';
 import { planMemory } from '../../src/main/memory-plan.ts';
 import { findingCodes, findingOf } from '../../src/peering/check/findings.ts';
@@ -146,6 +147,26 @@ interface ScrapeExample {
     readonly static_configs: readonly { readonly labels?: Readonly<Record<string, string>> }[];
   }[];
 }
+
+describe('docs/security.md', () => {
+  test('names settings and tests that exist for every attack', async () => {
+    const text = await textOf('docs/security.md');
+    const rows = [...text.matchAll(/^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm)].slice(2);
+    const bounds = rows.filter(([, , , , tests = '']) => tests.includes('.ts`'));
+    assert.ok(bounds.length > 50, `${bounds.length} rows`);
+    const settings = new Set<string>(settingKeys);
+    const files = await Array.fromAsync(glob('{src,test}/**/*.{test,suite,long}.ts', { cwd: ROOT }));
+    for (const [, attack, , setting = '', tests = ''] of bounds) {
+      for (const [, name = ''] of setting.matchAll(/`([^`]+)`/g)) {
+        assert.ok(settings.has(name) || name.startsWith('NODE_OPTIONS='), `${attack}: ${name} is no setting`);
+      }
+      for (const [, file = ''] of tests.matchAll(/`([^`]+)`/g)) {
+        const found = files.filter((each) => each === file || each.endsWith(`/${file}`));
+        assert.equal(found.length, 1, `${attack}: ${file} is ${found.join(', ') || 'missing'}`);
+      }
+    }
+  });
+});
 
 describe('docs/operations.md', () => {
   test('lists sizes in which the rows fit the heap, and the heap fits the memory [SRV-30]', async () => {
