@@ -45,12 +45,15 @@ export const users = defineTable<User>()({
     email: { entry: (user) => (user.email === '' ? undefined : user.email.toLowerCase()), unique: true },
     siteAdmin: { entry: (user) => (user.siteAdmin ? SITE_ADMIN : undefined) },
     unclaimed: { entry: (user) => (user.unclaimed === true ? UNCLAIMED : undefined) },
-    invitation: { entry: ({ invitation }) => invitation && invitationKey(invitation), unique: true },
+    invitation: { entry: ({ invitation }) => invitation && invitationKey(invitation) },
     invitedEmail: { entry: ({ invitation }) => invitation?.email.toLowerCase() },
   },
 });
 
-/** Returns the index entry for the pending user of an email address. */
+/**
+ * Returns the index entry for the pending user of an email address. There can be several that were unclaimed users,
+ * because an older version of the server creates unclaimed users without regard to pending ones.
+ */
 export const invitationKey = ({ organizationId, email }: Invitation): string =>
   `${organizationId}/${email.toLowerCase()}`;
 

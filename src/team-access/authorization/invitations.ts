@@ -12,12 +12,13 @@ import { type Membership, membershipPair, memberships } from '../tables/organiza
 /** The organization of a pending user that was an unclaimed user, see `Invitation`. */
 export const ANY_ORGANIZATION = '';
 
-/** Returns the pending user of an email address in an organization, or of an earlier unclaimed user. */
-export const findPendingUser = (
+/** Returns the pending users of an email address in an organization, or those that were unclaimed users. */
+export const findPendingUsers = (
   reader: Reader,
   organizationId: string,
   email: string,
-): DeepReadonly<User> | undefined => reader.find(users, 'invitation', invitationKey({ organizationId, email }))?.row;
+): readonly DeepReadonly<User>[] =>
+  reader.list(users, 'invitation', invitationKey({ organizationId, email })).map(({ row }) => row);
 
 /** Returns the invitation of an email address that awaits acceptance in an organization. */
 export function pendingMembership(
@@ -25,12 +26,10 @@ export function pendingMembership(
   organizationId: string,
   email: string,
 ): DeepReadonly<Membership> | undefined {
-  // Both are looked up always, so that the number of lookups reveals nothing [AUTHZ-13].
-  const [own, shared] = [organizationId, ANY_ORGANIZATION].map((of) => {
-    const pending = findPendingUser(reader, of, email);
-    return reader.find(memberships, 'pair', membershipPair(organizationId, pending?.id ?? ''))?.row;
-  });
-  return own ?? shared;
+  const pending = [organizationId, ANY_ORGANIZATION].flatMap((of) => findPendingUsers(reader, of, email));
+  return pending
+    .map(({ id }) => reader.find(memberships, 'pair', membershipPair(organizationId, id))?.row)
+    .find((membership) => membership !== undefined);
 }
 
 /** Returns all invitations of a user that await acceptance. */

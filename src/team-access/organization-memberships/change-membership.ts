@@ -18,7 +18,7 @@ import { organizationByName, roleInOrganization, visibleTeam } from '../authoriz
 import {
   ANY_ORGANIZATION,
   checkInvitationTeams,
-  findPendingUser,
+  findPendingUsers,
   isInvitationOf,
   pendingMembership,
 } from '../authorization/invitations.ts';
@@ -226,10 +226,10 @@ function userToAdd(context: WriteContext, email: string, organizationId: string)
     throw new JsonApiError([attributeError('email', 'Email has already been taken')]);
   }
   if (invitations === 'accept') {
-    return findPendingUser(tx, organizationId, email) ?? createPendingUser(context, { organizationId, email });
+    return findPendingUsers(tx, organizationId, email)[0] ?? createPendingUser(context, { organizationId, email });
   }
   // Without an account, an earlier pending user of the address replaces a second unclaimed user.
-  const known = account ?? findPendingUser(tx, ANY_ORGANIZATION, email);
+  const known = account ?? findPendingUsers(tx, ANY_ORGANIZATION, email)[0];
   return known ?? createUser(context, { email, invitingOrganizationId: organizationId });
 }
 

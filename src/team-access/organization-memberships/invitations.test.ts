@@ -21,6 +21,7 @@ import {
 import { temporaryDirectory } from '../../../test/support/temporary-directory.ts';
 import { until } from '../../../test/support/until.ts';
 import { auditLog } from '../../audit/record.ts';
+import { newId } from '../../credentials/ids-and-secrets.ts';
 import { users } from '../../credentials/user.ts';
 import { sqliteEngine } from '../../state/engine/sqlite/engine.ts';
 import { INVITATION_TEAMS_MAX, INVITED_INTERVAL_MS, INVITED_MAX } from '../limits.ts';
@@ -448,6 +449,27 @@ describe('a change of team-access.invitations', () => {
       const left = api.state.snapshot.all(memberships).filter(({ row }) => row.invited === true);
       assert.deepEqual(left, []);
       assert.ok(api.state.snapshot.all(users).every(({ row }) => row.invitation === undefined));
+    }
+  });
+
+  test('keeps the invitations of unclaimed users that a server of an older version adds later [AUTHZ-101]', async () => {
+    await using api = await startApi({ invitations: 'accept' });
+    const { adminToken } = api;
+    const body = resource('users', { username: 'ray', email: 'ray@example.org' });
+    const make = () => request(api, adminToken, 'POST', '/admin/users', { body });
+    for (const [i, name] of ['one', 'two'].entries()) {
+      const { attributes } = await makeOrganization(api, adminToken, name);
+      const organizationId = String(attributes['external-id']);
+      await api.state.write((tx) => {
+        const [userId, createTime] = [newId('user'), new Date(tx.now).toISOString()];
+        const user = { id: userId, username: `ray-${i}`, email: 'ray@example.org', siteAdmin: false, createTime };
+        tx.put(users, { ...user, unclaimed: true });
+        tx.put(memberships, { id: newId('ou'), organizationId, userId, createTime, place: 0, invited: true });
+      });
+      const { data } = documentOf(await make());
+      if (i === 0) await request(api, adminToken, 'DELETE', `/admin/users/${data.id}`);
+      else assert.equal((await own(api, String(data.attributes['token']))).length, 2);
+      assert.equal((await invite(api, adminToken, name, 'ray@example.org')).status, 422);
     }
   });
 
