@@ -24,7 +24,7 @@ export interface User {
   readonly unclaimed?: true;
   /**
    * Present on a *pending user*: an unclaimed user that stands for an email address in a membership until the person
-   * accepts, whether or not they have an account [AUTHZ-95]. Nobody can claim it.
+   * accepts, whether or not they have an account [AUTHZ-95]. It cannot be claimed.
    */
   readonly invitation?: Invitation;
 }
