@@ -16,7 +16,7 @@ import { addServices, type LiveSettings, type ServerContext } from './main/add-s
 import { backgroundJobs, logClockJump } from './main/background-jobs.ts';
 import { createEngine } from './main/create-engine.ts';
 import { makeCredentials } from './main/credentials.ts';
-import { rebuildIfDamaged } from './main/damaged-database.ts';
+import { rebuildIfDamaged, removeInterruptedRebuild } from './main/damaged-database.ts';
 import { EXIT_FAILED, exitCodeOf } from './main/exit-code.ts';
 import { oldGenerationBytes, processHeapLimit } from './main/heap-limit.ts';
 import { importInto, openImport } from './main/import-export-file.ts';
@@ -177,7 +177,10 @@ async function prepareState(
   await state.start(async (engine, signal) => {
     if (importing !== undefined) await importInto(engine, importing, keys, log, signal);
   });
-  if (config.store === 'sqlite') await warnIfDirectoryIsOpen(config.dataDir, log);
+  if (config.store === 'sqlite') {
+    removeInterruptedRebuild(config.dataDir);
+    await warnIfDirectoryIsOpen(config.dataDir, log);
+  }
   const start = {
     state,
     clock,

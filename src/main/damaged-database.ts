@@ -58,3 +58,11 @@ export async function rebuildIfDamaged(directory: string, log: Log, signal: Abor
   await folder.sync();
   log.warn({ file, aside: `${file}${suffix}`, damage, skipped }, 'damaged database rebuilt');
 }
+
+/**
+ * Removes what a killed rebuild left beside a database that is whole. Call it after the state is loaded: the rebuild of
+ * another process would hold the lock.
+ */
+export function removeInterruptedRebuild(directory: string): void {
+  rmSync(path.join(directory, REBUILD), { recursive: true, force: true });
+}

@@ -1,9 +1,12 @@
 /** Servers whose SQLite database is damaged: they refuse to start, and name the place and the ways to go on. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { auditKeyAt } from '../../src/audit/record.ts';
+import { openDatabase } from '../../src/state/engine/sqlite/database.ts';
+import { type EncodedOperations, PUT } from '../../src/state/engine/sqlite/messages.ts';
 import { type Server, type ServerOptions, StartError, startServer } from '../support/process/server.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -114,6 +117,15 @@ describe('a damaged database', { timeout: 120_000, concurrency: 1 }, () => {
     );
     assert.ok(!names.includes('rebuild'));
   });
+
+  test('leaves no directory of a killed rebuild behind after the next start [SQLITE-55]', async () => {
+    const dataDirectory = path.join(folder.path, 'interrupted');
+    cpSync(original, dataDirectory, { recursive: true });
+    mkdirSync(path.join(dataDirectory, 'rebuild'));
+    await using server = await startServer({ dataDirectory });
+    assert.equal((await descriptions(server, secret)).length, TOKENS);
+    assert.ok(!readdirSync(dataDirectory).includes('rebuild'));
+  });
 });
 
 describe('accord export --offline', { timeout: 60_000 }, () => {
@@ -125,5 +137,62 @@ describe('accord export --offline', { timeout: 60_000 }, () => {
     assert.equal(status, 1);
     assert.match(stderr, /accord\.db' cannot be read: a process is using it: stop the server first/);
     assert.equal((await descriptions(server, secret)).length, TOKENS);
+  });
+});
+
+describe('a damaged audit entry', { timeout: 60_000 }, () => {
+  const ENTRIES = 1_500;
+  /** Not one of the first, which the job that removes old entries has read just after the start. */
+  const DAMAGED = 750;
+  const MARKER = 'the entry that is damaged';
+
+  /** Returns a copy of the data directory whose audit log is larger than the cache of SQLite, with the marked key. */
+  function largeAuditLog(name: string): { readonly directory: string; readonly key: string } {
+    const directory = path.join(folder.path, name);
+    cpSync(original, directory, { recursive: true });
+    const database = openDatabase(path.join(directory, 'accord.db'));
+    const { epoch, index } = database.head();
+    const time = new Date().toISOString();
+    const keys = Array.from({ length: ENTRIES }, (_, i) => `${auditKeyAt(index + 1)}-${String(i).padStart(6, '0')}`);
+    const parts = keys.flatMap((id, i) => {
+      const after = i === DAMAGED ? MARKER : 'x'.repeat(4_000);
+      const entry = { id, time, actor: 'system', address: '', requestId: '', action: 'create' };
+      const row = { ...entry, type: 'partition', subject: 's', partition: 'default', before: null, after };
+      return [PUT, 'audit', id, JSON.stringify([1, index + 1, index + 1, row])];
+    });
+    database.commit(epoch, index, parts.join('\u0000') as EncodedOperations, () => undefined);
+    database.close();
+    return { directory, key: keys[DAMAGED] ?? '' };
+  }
+
+  function damageMarker(directory: string): void {
+    const file = path.join(directory, 'accord.db');
+    const handle = openSync(file, 'r+');
+    writeSync(handle, 'T', readFileSync(file).indexOf(MARKER));
+    closeSync(handle);
+  }
+
+  test('does not prevent an export of a running server, which names and skips it [SQLITE-48]', async () => {
+    const { directory, key } = largeAuditLog('running-audit');
+    await using server = await startServer({ dataDirectory: directory });
+    damageMarker(directory);
+    const headers = { 'x-service-export-passphrase': Buffer.from(PASSPHRASE).toString('base64') };
+    const exported = await server.request('GET', '/v1/operator/export', { token: secret, headers });
+    assert.equal(exported.status, 200);
+    const { skipped } = JSON.parse(exported.text.trim().split('\n').at(-1) ?? '') as { skipped?: unknown };
+    assert.deepEqual(skipped, { audit: { count: 1, keys: [key] } });
+    const listed = await server.request('GET', '/v1/audit?limit=1000', { token: secret });
+    assert.equal(listed.status, 200);
+    assert.match(server.log(), /"msg":"stored row is damaged"/);
+  });
+
+  test('does not prevent an offline export, which names and skips it [SQLITE-54]', () => {
+    const { directory, key } = largeAuditLog('offline-audit');
+    damageMarker(directory);
+    const passphraseFile = path.join(folder.path, 'passphrase');
+    const args = ['--offline', '--data-dir', directory, '--passphrase-file', passphraseFile];
+    const { status, stderr } = accord('export', path.join(folder.path, 'audit.jsonl'), ...args);
+    assert.equal(status, 0, stderr);
+    assert.ok(stderr.includes(`Skipped, because they are damaged: 1 of audit ('${key}').`), stderr);
   });
 });

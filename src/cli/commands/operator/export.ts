@@ -1,7 +1,8 @@
 /** `accord export`: a snapshot of the state, verified and written atomically. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, readdir, rename, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { connect, unreachable } from '../../client/client.ts';
@@ -92,9 +93,34 @@ async function writeToStdout(shell: Shell, chunks: AsyncIterable<Buffer>): Promi
   return check.finish();
 }
 
+const PART_SUFFIX = '.partial';
+
+/** Returns the start of the names of partial files. The host tells whose process IDs they contain. */
+const partPrefix = (file: string): string => `.${basename(file)}.${hostname()}.`;
+
+/** Removes the partial files that killed exports to the same file on this host left. */
+async function removeAbandonedParts(file: string): Promise<void> {
+  const prefix = partPrefix(file);
+  const names = await readdir(dirname(file)).catch(() => []);
+  for (const name of names.filter((found) => found.startsWith(prefix) && found.endsWith(PART_SUFFIX))) {
+    const processId = Number.parseInt(name.slice(prefix.length), 10);
+    if (!isRunning(processId)) await rm(join(dirname(file), name), { force: true });
+  }
+}
+
+function isRunning(processId: number): boolean {
+  try {
+    return Number.isSafeInteger(processId) && process.kill(processId, 0);
+  } catch (error) {
+    // EPERM: the process belongs to another user.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
 /** Writes a file with mode 0600. Renames it to its final name after it is complete, verified, and synced to disk. */
 async function writeFileAtomically(file: string, chunks: AsyncIterable<Buffer>): Promise<ExportSummary> {
-  const partial = join(dirname(file), `.${basename(file)}.${randomUUID()}.partial`);
+  await removeAbandonedParts(file);
+  const partial = join(dirname(file), `${partPrefix(file)}${process.pid}.${randomUUID()}${PART_SUFFIX}`);
   const check = createExportCheck();
   try {
     await using handle = await open(partial, 'wx', 0o600);
