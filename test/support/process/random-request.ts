@@ -20,6 +20,8 @@ export interface RandomRequest {
   readonly body: Buffer | undefined;
   /** The values of the path's parameters. */
   readonly parameters: readonly string[];
+  /** Whether the caller is the one that the endpoint needs. */
+  readonly isOwn: boolean;
   /** Whether the request is what the API description allows. */
   readonly isValid: boolean;
   /** The bytes of the whole request, to be sent over a connection of its own, or `undefined` for an HTTP client. */
@@ -95,7 +97,7 @@ export function randomRequest({ endpoints, known, tokens }: RequestSource, rando
   if (random.chance(0.15)) draft.token = random.pick(change.tokens.others);
   if (!isValid) changeOnce(draft, change);
   if (isWild) while (random.chance(0.6)) changeOnce(draft, change);
-  return { ...encode(draft, values), isValid };
+  return { ...encode(draft, values), isOwn: draft.token === change.tokens.of(endpoint), isValid };
 }
 
 /** The part of the API whose names the endpoint uses: `peering`, or the JSON:API type. */
@@ -113,7 +115,7 @@ function pickEndpoint(endpoints: readonly Endpoint[], random: Random): Endpoint 
 /** Returns how likely a chosen endpoint is kept. Frequent deletions would leave little but 404, and exports are slow. */
 function shareOf({ method, path }: Endpoint): number {
   if (path === '/v1/operator/export') return 0.1;
-  if (path.endsWith('/suspend')) return 0.2;
+  if (/\/(suspend|safe-delete)$/.test(path)) return 0.2;
   if (method !== 'DELETE') return 1;
   return /organizations\/:name$|admin\/users\/:id(\/|$)|acl\/token|partition|organization-memberships\/:id$/.test(path)
     ? 0.03
@@ -339,7 +341,7 @@ function changeBytes(draft: Draft): void {
   draft.asBytes = true;
 }
 
-function encode(draft: Draft, values: RandomValues): Omit<RandomRequest, 'isValid'> {
+function encode(draft: Draft, values: RandomValues): Omit<RandomRequest, 'isOwn' | 'isValid'> {
   const { endpoint, method, token, segments, query } = draft;
   const path = `${segments.join('/')}${query.length > 0 ? `?${query.join('&')}` : ''}`;
   const text = draft.body === undefined ? undefined : Buffer.from(JSON.stringify(draft.body));

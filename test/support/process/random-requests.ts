@@ -156,6 +156,9 @@ async function sendOne(api: Api, known: KnownStrings, sent: RandomRequest, name:
   const shown = `${asked}\n${status} ${text}`;
   assert.ok(status < 500 || status === 501, shown);
   if (status >= 400 || sent.method === 'GET' || sent.method === 'HEAD') await assertUnchanged(api, snapshot, shown);
+  // Somebody else has deleted the item, alone or with its owner.
+  const isGone = status === 404 && sent.method === 'GET' && sent.isValid && sent.isOwn && !sent.path.includes('?');
+  if (isGone) known.forget(sent.parameters.at(-1) ?? '');
   if (status < 200 || status > 299) return status;
   const { method, path } = sent.endpoint;
   if (method === 'DELETE' && !/relationships/.test(path)) known.forget(sent.parameters.at(-1) ?? '');

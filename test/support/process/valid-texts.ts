@@ -14,6 +14,8 @@ export const ABSENT_FIELDS: ReadonlySet<string> = new Set([
   ...['Timeout', 'lid', 'href', 'setting-overwrites', 'user-tokens-enabled', 'ExposedPort', 'Weights', 'workspace'],
   ...['Check.Node', 'Checks.Node', 'Check.ServiceID', 'Checks.ServiceID', 'Service.Datacenter', 'partition.Name'],
   ...['Service.ID', 'catalog.Checks', 'agent.Checks', 'agent.ID', 'agent.CheckID', 'links', 'max-ttl-enabled'],
+  ...['auto-destroy-at', 'auto-destroy-activity-duration', 'source-url', 'trigger-prefixes', 'trigger-patterns'],
+  ...['operations', 'inherits-project-auto-destroy', 'project', 'team-name', 'session-timeout', 'session-remember'],
 ]);
 
 /** Where the value of a path parameter comes from, by the segment before it: names of `KnownStrings`. */
