@@ -5,10 +5,12 @@
 
 import type { Origin } from '../audit/record.ts';
 import { addressKey } from '../budget/address-key.ts';
+import { createOneAtATime, type OneAtATime } from '../budget/one-at-a-time.ts';
 import type { ReadResult } from '../http/blocking/blocking-query.ts';
 import { type Call, type ClientConnection, polledDisconnectSignal } from '../http/call.ts';
 import { ServiceError } from '../http/errors.ts';
 import { PARTITION, PARTITION_HEADER } from '../http/v1/parameters.ts';
+import type { Steps } from '../state/clock/slices.ts';
 import { WRITE_BYTES_DEFAULT } from '../state/limits.ts';
 import type { Reader } from '../state/memory/reader.ts';
 import type { State, Watched } from '../state/state.ts';
@@ -227,13 +229,37 @@ export function writeForRequest<T>(
   fn: (tx: Transaction) => T,
   { isRemoval = false }: Pick<WriteOptions, 'isRemoval'> = {},
 ): Promise<T> {
-  return credentials.state.write(fn, {
-    caller: writeCallerOf(credentials, context),
-    isRemoval,
-    signal: polledDisconnectSignal(context.connection),
-    bytes: WRITE_BYTES_DEFAULT + context.bodyBytes,
-  });
+  return credentials.state.write(fn, { ...writeOptions(credentials, context), isRemoval });
 }
+
+/** The callers of `/v1` with a large request under way, by state. */
+const largeRequests = new WeakMap<State, OneAtATime>();
+
+/**
+ * Begins a large request, which runs in slices. Each caller has one at a time [SRV-126].
+ * @returns what ends it
+ * @throws ServiceError `rate-limited`
+ */
+export function beginLargeRequest(credentials: Credentials, context: RequestContext): Disposable {
+  const requests = largeRequests.getOrInsertComputed(credentials.state, createOneAtATime);
+  const begun = requests.begin(writeCallerOf(credentials, context).rateKey ?? context.address);
+  if (begun !== undefined) return begun;
+  const text = 'another large request of the same caller is running: send large requests one after another';
+  throw new ServiceError('rate-limited', text, { retryAfterSeconds: 1 });
+}
+
+/** Makes a large write for a request, as `writeForRequest`, but in slices. See `State.writeInSlices`. */
+export const writeInSlicesForRequest = <T>(
+  credentials: Credentials,
+  context: RequestContext,
+  fn: (tx: Transaction) => Steps<T>,
+): Promise<T> => credentials.state.writeInSlices(fn, writeOptions(credentials, context));
+
+const writeOptions = (credentials: Credentials, context: RequestContext) => ({
+  caller: writeCallerOf(credentials, context),
+  signal: polledDisconnectSignal(context.connection),
+  bytes: WRITE_BYTES_DEFAULT + context.bodyBytes,
+});
 
 /** Returns the actor, address and request ID for the audit log [SRV-88]. */
 export function originOf({ address, requestId }: RequestContext, { accessorId }: Caller): Origin {

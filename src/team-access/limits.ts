@@ -69,6 +69,8 @@ export const EXPIRED_BATCH = 20;
  * team of the caller. About 20 ms. Owners and callers with `manage-workspaces` need none.
  */
 export const COMPARED_LOOKUPS_MAX = 10_000;
+/** Tokens whose revocation runs in slices, and each caller has one such request at a time. */
+export const REVOKED_AT_ONCE = 200;
 /** Teams of a caller that a read looks up at once. Lookups of more run in slices. */
 export const TEAMS_AT_ONCE = 500;
 /** Names of organizations in one error message. */

@@ -1,7 +1,8 @@
 /** `DELETE /v1/partition/:name`. Rejected while something refers to the partition [ACL-62]. */
 import { recordChange } from '../../audit/record.ts';
 import { ServiceError } from '../../http/errors.ts';
-import type { Reader } from '../../state/memory/reader.ts';
+import { filterInSlices, type Steps } from '../../state/clock/slices.ts';
+import { allInSlices, type Reader } from '../../state/memory/reader.ts';
 import { aclTokens, type Permission, permits } from '../acl-token.ts';
 import {
   authorize,
@@ -9,7 +10,7 @@ import {
   originOf,
   type RequestContext,
   resolveCaller,
-  writeForRequest,
+  writeInSlicesForRequest,
 } from '../caller.ts';
 import { checkPartitionName, DEFAULT_PARTITION, partitionKey, partitions, partitionToJson } from '../partition.ts';
 
@@ -32,7 +33,7 @@ export async function deletePartition(
   uses: readonly PartitionUse[],
 ): Promise<void> {
   checkPartitionName(name, credentials.edition);
-  await writeForRequest(credentials, context, (tx) => {
+  await writeInSlicesForRequest(credentials, context, function* (tx) {
     const { caller } = resolveCaller(credentials, tx, context);
     authorize(caller, { resource: 'operator', access: 'write', partition: name });
     const key = partitionKey(name);
@@ -40,8 +41,8 @@ export async function deletePartition(
       throw new ServiceError('conflict', `partition "${DEFAULT_PARTITION}" cannot be deleted`);
     const before = tx.get(partitions, key);
     if (before === undefined) return;
-    for (const use of [usedByTokens, ...uses]) {
-      const user = use(tx, key);
+    const users = [yield* tokenThatUses(tx, key), ...uses.map((use) => use(tx, key))];
+    for (const user of users) {
       if (user === undefined) continue;
       const { resource } = user.needs;
       const text = permits(caller.grants, user.needs) ? user.text : `something that only '${resource}:read' may see`;
@@ -59,17 +60,17 @@ export async function deletePartition(
   });
 }
 
-/** Scans every token, which takes 100 ms for a million tokens. Partitions are deleted rarely. */
-const usedByTokens: PartitionUse = (reader, partition) => {
+/** Scans every token. Partitions are deleted rarely. */
+function* tokenThatUses(reader: Reader, partition: string): Steps<PartitionUser | undefined> {
   const [resident] = reader.list(aclTokens, 'partition', partition, { limit: 1 });
   if (resident !== undefined) {
     return { text: `ACL token ${resident.row.accessorId}, which lives in it`, needs: readTokens(partition) };
   }
-  const holder = reader
-    .all(aclTokens)
-    .find(({ row }) => row.grants.some((grant) => partitionKey(grant.Partition) === partition));
+  const [holder] = yield* filterInSlices(yield* allInSlices(reader, aclTokens), ({ row }) =>
+    row.grants.some((grant) => partitionKey(grant.Partition) === partition),
+  );
   if (holder === undefined) return undefined;
   return { text: `a grant of ACL token ${holder.row.accessorId}`, needs: readTokens(holder.row.partition) };
-};
+}
 
 const readTokens = (partition: string): Permission => ({ resource: 'acl', access: 'read', partition });

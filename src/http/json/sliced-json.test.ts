@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { runAtOnce } from '../../state/clock/slices.ts';
 import { BODY_DEPTH_MAX, BODY_FIELDS_MAX, BULK_STRING_BYTES_MAX, BULK_VALUES_MAX } from '../limits.ts';
-import { parseJsonInSlices } from './sliced-json.ts';
+import { parseJsonInSlices, stringifyInSlices } from './sliced-json.ts';
 import { JsonError, parseStrictJson } from './strict-json.ts';
 
 /** Small enough that random values are divided at every level. */
@@ -91,5 +92,18 @@ describe('parseJsonInSlices', () => {
     ];
     for (const [text, message] of tooMany) assert.throws(() => parse(text), message);
     assert.throws(() => parse(Buffer.from([0x22, 0xff, 0x22])), /not valid UTF-8/);
+  });
+});
+
+describe('stringifyInSlices', () => {
+  it('returns what JSON.stringify returns', () => {
+    const same = (value: unknown): void =>
+      assert.equal(runAtOnce(stringifyInSlices(value)).toString(), JSON.stringify(value));
+    fc.assert(fc.property(fc.jsonValue({ maxDepth: 8 }), same));
+    same({
+      data: [{ id: '1', none: undefined }, [], {}],
+      meta: { none: undefined },
+      text: 'ü\ud83d\ude00'.repeat(50_000),
+    });
   });
 });

@@ -25,21 +25,50 @@ import {
 
 const { QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, SPACE } = CharacterCode;
 
-/** Returns what `JSON.stringify` returns. Pauses after each element of arrays that are up to `depth` levels deep. */
-export function* stringifyInSlices(value: unknown, depth = 5): Steps<string> {
-  if (depth === 0 || typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const parts: string[] = [];
-  if (Array.isArray(value)) {
+/** Levels of a value that are divided. */
+const DIVIDED_LEVELS = 5;
+
+/** Returns the bytes of what `JSON.stringify` returns. Pauses after each element of arrays up to DIVIDED_LEVELS deep. */
+export function* stringifyInSlices(value: unknown): Steps<Buffer> {
+  const chunks: Buffer[] = [];
+  let texts: string[] = [];
+  let characters = 0;
+  const finishChunk = (): void => {
+    chunks.push(Buffer.from(texts.join('')));
+    texts = [];
+    characters = 0;
+  };
+  yield* writeValue(value, DIVIDED_LEVELS, (text) => {
+    texts.push(text);
+    characters += text.length;
+    if (characters >= JSON_PIECE_BYTES) finishChunk();
+  });
+  finishChunk();
+  yield;
+  return Buffer.concat(chunks);
+}
+
+function* writeValue(value: unknown, levels: number, write: (text: string) => void): Steps<void> {
+  if (levels === 0 || typeof value !== 'object' || value === null) {
+    write(JSON.stringify(value) ?? 'null');
+  } else if (Array.isArray(value)) {
+    let separator = '[';
     for (const element of value) {
-      parts.push(JSON.stringify(element) ?? 'null');
+      write(`${separator}${JSON.stringify(element) ?? 'null'}`);
+      separator = ',';
       yield;
     }
-    return `[${parts.join(',')}]`;
+    write(separator === '[' ? '[]' : ']');
+  } else {
+    let separator = '{';
+    for (const [name, field] of Object.entries(value)) {
+      if (field === undefined) continue;
+      write(`${separator}${JSON.stringify(name)}:`);
+      separator = ',';
+      yield* writeValue(field, levels - 1, write);
+    }
+    write(separator === '{' ? '{}' : '}');
   }
-  for (const [name, field] of Object.entries(value)) {
-    if (field !== undefined) parts.push(`${JSON.stringify(name)}:${yield* stringifyInSlices(field, depth - 1)}`);
-  }
-  return `{${parts.join(',')}}`;
 }
 
 interface SlicedBudget extends ValueBudget {

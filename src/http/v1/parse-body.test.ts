@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Type } from 'typebox';
+import { runAtOnce } from '../../state/clock/slices.ts';
 import { ServiceError } from '../errors.ts';
-import { parseBody } from './parse-body.ts';
+import { checkBody, checkBodyInSlices, parseBody } from './parse-body.ts';
 
 const schema = Type.Object(
   {
@@ -160,4 +161,34 @@ describe('parseBody with a random body', () => {
       { numRuns: 2_000 },
     );
   });
+});
+
+it('checkBodyInSlices returns and rejects what checkBody does', () => {
+  const schema = Type.Object(
+    { Kind: Type.String(), Items: Type.Optional(Type.Array(Type.Object({ Name: Type.String() }))) },
+    { additionalProperties: false },
+  );
+  const items = (count: number): object[] => Array.from({ length: count }, (_, i) => ({ name: `n${i}` }));
+  const bodies = [
+    { kind: 'a', items: items(1_000) },
+    { KIND: 'a', items: [...items(900), { name: 7 }] },
+    { items: items(1_000) },
+    { kind: 'a', others: items(1_000) },
+    { kind: 'a', items: items(2) },
+    items(1_000),
+  ];
+  const outcome = (check: () => unknown): unknown => {
+    try {
+      return check();
+    } catch (error) {
+      return String(error);
+    }
+  };
+  for (const body of bodies) {
+    const inSlices = outcome(() => runAtOnce(checkBodyInSlices(schema, structuredClone(body))));
+    assert.deepEqual(
+      inSlices,
+      outcome(() => checkBody(schema, body)),
+    );
+  }
 });

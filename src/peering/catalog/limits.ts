@@ -23,5 +23,7 @@ export const FAILOVER_PEERS_MAX = 16;
 export const WATCHED_NODES_MAX = 64;
 /** Instances in which one service query looks for its nodes. Above this, it watches all nodes of the partition, too. */
 export const WATCHED_INSTANCES_MAX = 1_000;
+/** Services of a node in which the removal of a check looks at once. On larger nodes it runs in slices. */
+export const CHECKED_SERVICES_AT_ONCE = 1_000;
 /** How often the background jobs look for expired checks and lost servers, in milliseconds ([SVC-56]). */
 export const DEADLINE_POLL_MS = 100;

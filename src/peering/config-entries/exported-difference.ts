@@ -1,4 +1,5 @@
 /** Compares two `exported-services` entries by the services that each peer gains and loses. */
+import { type Steps, visitInSlices } from '../../state/clock/slices.ts';
 import { derivedFrom } from '../../state/memory/derived-cache.ts';
 import { type EntryOf, nameKey } from './config-entry.ts';
 import { type Consumers, consumersInEntry, peersOf } from './exported-services.ts';
@@ -13,18 +14,22 @@ export interface PeerDifference {
 }
 
 /** Returns the differences, sorted by peer. @param services the names registered in the partition */
-export function exportedDifference(before: Entry, after: Entry, services: Iterable<string>): readonly PeerDifference[] {
+export function* exportedDifference(
+  before: Entry,
+  after: Entry,
+  services: Iterable<string>,
+): Steps<readonly PeerDifference[]> {
   const byPeer = new Map<string, { peer: string; gains: string[]; loses: string[] }>();
   for (const entry of [after, before]) {
     for (const peer of entry === undefined ? [] : peersOf(entry)) {
       if (!byPeer.has(nameKey(peer))) byPeer.set(nameKey(peer), { peer, gains: [], loses: [] });
     }
   }
-  for (const service of services) {
+  yield* visitInSlices(services, (service) => {
     const { gained, lost } = changeFrom(consumersInEntry(before, service))(consumersInEntry(after, service));
     for (const key of gained) byPeer.get(key)?.gains.push(service);
     for (const key of lost) byPeer.get(key)?.loses.push(service);
-  }
+  });
   return [...byPeer].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, difference]) => difference);
 }
 

@@ -1,4 +1,5 @@
 /** Compares two `service-intentions` entries by the calls that they decide differently. */
+import { mapInSlices, type Steps } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { Stored, Table } from '../../state/table.ts';
 import { type ConfigEntry, configEntries, type EntryOf, entryKey } from './config-entry.ts';
@@ -15,11 +16,11 @@ export interface SourceDifference extends CallSource {
 /**
  * Returns the differences for the sources that either entry names. `*` means every source without a rule of its own.
  */
-export function intentionDifference(
+export function* intentionDifference(
   reader: Reader,
   { before, after }: { readonly before: Entry | undefined; readonly after: Entry },
   allowedByDefault: boolean,
-): readonly SourceDifference[] {
+): Steps<readonly SourceDifference[]> {
   const { partition, name: destination } = after;
   const changed = withEntry(reader, after);
   const callSources = new Map(
@@ -29,13 +30,14 @@ export function intentionDifference(
       return [JSON.stringify([name, peer ?? '', peer === undefined ? of : '']).toLowerCase(), callSource];
     }),
   );
-  return [...callSources.values()].flatMap((callSource) => {
+  const differences = yield* mapInSlices(callSources.values(), (callSource): SourceDifference[] => {
     const call = { ...callSource, partition, destination };
     const [wasAllowed, willBeAllowed] = [reader, changed].map((one) => decide(one, call, allowedByDefault).allowed);
     return wasAllowed === willBeAllowed
       ? []
       : [{ ...callSource, before: actionOf(wasAllowed), after: actionOf(willBeAllowed) }];
   });
+  return differences.flat();
 }
 
 const actionOf = (allowed: boolean | undefined): 'allow' | 'deny' => (allowed === true ? 'allow' : 'deny');

@@ -1,4 +1,5 @@
 /** Gives each caller one large write at a time, so that nobody can keep all others waiting ([TEAM-112]). */
+import { createOneAtATime } from '../../budget/one-at-a-time.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
 
 export interface LargeWrites {
@@ -7,12 +8,12 @@ export interface LargeWrites {
 }
 
 export function createLargeWrites(): LargeWrites {
-  const running = new Set<string>();
+  const writes = createOneAtATime();
   return {
     begin(callerId) {
-      if (running.has(callerId)) throw oneAtATime();
-      running.add(callerId);
-      return { [Symbol.dispose]: () => void running.delete(callerId) };
+      const write = writes.begin(callerId);
+      if (write === undefined) throw oneAtATime();
+      return write;
     },
   };
 }

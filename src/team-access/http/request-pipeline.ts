@@ -20,6 +20,7 @@ import { undeclaredParameter } from '../../http/query-rules.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { NeedsSteps, runAtOnce, runInSlices, type Steps, withNeededSteps } from '../../state/clock/slices.ts';
 import { WRITE_BYTES_DEFAULT } from '../../state/limits.ts';
+import type { Reader } from '../../state/memory/reader.ts';
 import type { Snapshot } from '../../state/memory/snapshot.ts';
 import type { State } from '../../state/state.ts';
 import type { WriteCaller } from '../../state/write/admission.ts';
@@ -73,6 +74,8 @@ export interface WriteSpec<Body> extends WriteRules<Body> {
 /** A write whose body can contain thousands of items. Its steps pause after each item. */
 export interface LargeWriteSpec<Body> extends WriteRules<Body> {
   readonly parse: (call: Call) => Steps<Body>;
+  /** Whether the write is large although its body is short. */
+  readonly isLarge?: (reader: Reader, caller: Caller) => boolean;
   readonly change: (context: WriteContext, body: Body) => Steps<Answer>;
 }
 
@@ -166,7 +169,7 @@ export const serveLargeWrite = <Body>(
   withWriter(service, call, spec, async (caller) => {
     const { state, largeWrites } = service;
     const charged = writeCallerOf(state.snapshot, caller);
-    if (call.body.length <= LARGE_BODY_BYTES) {
+    if (call.body.length <= LARGE_BODY_BYTES && spec.isLarge?.(state.snapshot, caller) !== true) {
       const body = runAtOnce(spec.parse(call));
       const run = (tx: Transaction): Answer => runAtOnce(spec.change(writeContext(service, call, tx), body));
       return await state.write(run, writeOptions(call, charged, spec, body));

@@ -71,7 +71,7 @@ export function serializeDocument(document: Document): SerializedDocument {
 
 /** Returns the bytes and the `ETag` of a large document. */
 export function* serializeInSlices(document: Document): Steps<{ readonly text: Buffer; readonly etag: string }> {
-  const text = Buffer.from(yield* stringifyInSlices(document));
+  const text = yield* stringifyInSlices(document);
   const digest = createHash('sha256');
   for (let start = 0; start < text.length; start += HASHED_BYTES) {
     yield;

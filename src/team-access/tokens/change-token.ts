@@ -5,9 +5,10 @@ import { hashSecret, newApiToken, newId } from '../../credentials/ids-and-secret
 import { parseTime } from '../../credentials/parse-time.ts';
 import { type UserToken, userTokens } from '../../credentials/user.ts';
 import type { Clock } from '../../state/clock/clock.ts';
+import { type Steps, visitInSlices } from '../../state/clock/slices.ts';
 import { expiryJob } from '../../state/jobs/expiry.ts';
 import type { Job } from '../../state/jobs/placement.ts';
-import type { Reader } from '../../state/memory/reader.ts';
+import { listInSlices, type Reader } from '../../state/memory/reader.ts';
 import type { State } from '../../state/state.ts';
 import { recordTeamAccessChange } from '../audit.ts';
 import type { AnyToken } from '../documents/authentication-token-to-json.ts';
@@ -16,6 +17,7 @@ import { attributeError, type ErrorObject, throwErrors } from '../jsonapi/errors
 import { readText } from '../jsonapi/read-attributes.ts';
 import { attributeValue, type RawAttributes } from '../jsonapi/read-resource.ts';
 import { bodySchema } from '../jsonapi/schemas.ts';
+import { REVOKED_AT_ONCE } from '../limits.ts';
 import { type ApiToken, apiTokens } from '../tables/authentication-token.ts';
 import { teams } from '../tables/team.ts';
 
@@ -82,9 +84,14 @@ export function deleteToken(context: WriteContext, token: AnyToken): void {
 }
 
 /** Revokes the tokens of teams and organizations that a user created, also after the deletion of the user. */
-export function revokeCreatedTokens(context: WriteContext, userId: string): void {
-  for (const { row } of context.tx.list(apiTokens, 'createdBy', userId)) deleteToken(context, row);
+export function* revokeCreatedTokens(context: WriteContext, userId: string): Steps<void> {
+  const tokens = yield* listInSlices(context.tx, apiTokens, 'createdBy', userId);
+  yield* visitInSlices(tokens, ({ row }) => deleteToken(context, row));
 }
+
+/** Whether a user created so many tokens of teams and organizations that their revocation is a large write. */
+export const hasCreatedMany = (reader: Reader, userId: string): boolean =>
+  reader.list(apiTokens, 'createdBy', userId, { limit: REVOKED_AT_ONCE + 1 }).length > REVOKED_AT_ONCE;
 
 /** Returns the token at `/authentication-token` of an organization or a team. */
 export function singleToken(reader: Reader, owner: TokenOwner): ApiToken | undefined {

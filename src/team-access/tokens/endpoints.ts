@@ -2,11 +2,12 @@
 import { userTokens } from '../../credentials/user.ts';
 import { type Answer, type Call, pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { runAtOnce, type Steps } from '../../state/clock/slices.ts';
+import { oneStep, runAtOnce, type Steps } from '../../state/clock/slices.ts';
 import { listInSlices, type Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly, Table } from '../../state/table.ts';
 import type { Caller } from '../authorization/caller.ts';
 import { organizationWithTeams } from '../authorization/find-visible.ts';
+import { isSiteAdmin } from '../authorization/site-admin.ts';
 import {
   type AnyToken,
   createdTokenToJson,
@@ -14,7 +15,14 @@ import {
   tokenToJson,
   withoutLastUsed,
 } from '../documents/authentication-token-to-json.ts';
-import { serveDelete, serveLongRead, serveRead, serveWrite, type TeamAccessService } from '../http/request-pipeline.ts';
+import {
+  serveDelete,
+  serveLargeWrite,
+  serveLongRead,
+  serveRead,
+  serveWrite,
+  type TeamAccessService,
+} from '../http/request-pipeline.ts';
 import {
   type Document,
   documentAnswer,
@@ -38,6 +46,7 @@ import { apiTokens } from '../tables/authentication-token.ts';
 import {
   createToken,
   deleteToken,
+  hasCreatedMany,
   newTokenSchema,
   revokeCreatedTokens,
   singleToken,
@@ -182,12 +191,12 @@ export function tokenEndpoints(service: TeamAccessService): Endpoint[] {
       summary: 'Revokes all tokens of teams and organizations that a user created. Only for site administrators',
       status: 204,
       handle: (call) =>
-        serveWrite(service, call, {
-          parse: () => undefined,
-          change(context) {
-            const userId = pathParameter(call, 'id');
-            runAtOnce(createdTokens(context.tx, context.caller, userId));
-            revokeCreatedTokens(context, userId);
+        serveLargeWrite(service, call, {
+          parse: () => oneStep(() => pathParameter(call, 'id')),
+          isLarge: (reader, caller) => isSiteAdmin(caller) && hasCreatedMany(reader, pathParameter(call, 'id')),
+          *change(context, userId) {
+            yield* createdTokens(context.tx, context.caller, userId);
+            yield* revokeCreatedTokens(context, userId);
             return NO_CONTENT;
           },
         }),

@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import { hashSecret, newApiToken, newId } from '../../credentials/ids-and-secrets.ts';
 import { SITE_ADMIN, type User, users, userTokens } from '../../credentials/user.ts';
 import type { Parameter } from '../../http/parameter.ts';
+import type { Steps } from '../../state/clock/slices.ts';
 import type { Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import { recordTeamAccessChange } from '../audit.ts';
@@ -191,7 +192,10 @@ export interface UserDeletion {
  * @throws JsonApiError `not-found`, `precondition-failed`, `invalid-attribute`; `forbidden` for the last owner of an
  * organization without `transferTo` [AUTHZ-64] and for the last site administrator [AUTHZ-70]
  */
-export function deleteUser(context: WriteContext, { id, precondition, transferTo, revokeCreated }: UserDeletion): void {
+export function* deleteUser(
+  context: WriteContext,
+  { id, precondition, transferTo, revokeCreated }: UserDeletion,
+): Steps<void> {
   const { tx, caller, origin, invitations } = context;
   checkSiteAdmin(caller);
   const user = tx.get(users, id)?.row;
@@ -207,7 +211,7 @@ export function deleteUser(context: WriteContext, { id, precondition, transferTo
   if (successor !== undefined && invitations === 'accept') checkSuccessorJoined(tx, caller, successor, lastOwned);
   precondition(() => ({ data: userToJson(user, viewerOf(caller, id)) }));
   for (const organization of lastOwned) if (successor !== undefined) makeOwner(context, organization, successor.id);
-  if (revokeCreated) revokeCreatedTokens(context, id);
+  if (revokeCreated) yield* revokeCreatedTokens(context, id);
   tx.delete(users, id);
   recordTeamAccessChange(tx, origin, { action: 'destroy', type: 'users', subject: id, before: user, after: null });
 }

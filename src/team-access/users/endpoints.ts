@@ -4,21 +4,28 @@ import { addressOf, type User, users } from '../../credentials/user.ts';
 import { pathParameter } from '../../http/call.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Parameter } from '../../http/parameter.ts';
-import { filterInSlices } from '../../state/clock/slices.ts';
+import { filterInSlices, oneStep } from '../../state/clock/slices.ts';
 import { allInSlices, type Reader } from '../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../state/table.ts';
 import type { Caller } from '../authorization/caller.ts';
-import { checkSiteAdmin } from '../authorization/site-admin.ts';
+import { checkSiteAdmin, isSiteAdmin } from '../authorization/site-admin.ts';
 import { serviceAccountToJson, userSchema, userToJson } from '../documents/user-to-json.ts';
 import {
   readFlag,
-  serveDelete,
+  serveLargeWrite,
   serveLongRead,
   serveRead,
   serveWrite,
   type TeamAccessService,
 } from '../http/request-pipeline.ts';
-import { documentAnswer, IF_MATCH, ifMatch, longDocumentAnswer, type Resource } from '../jsonapi/documents.ts';
+import {
+  documentAnswer,
+  IF_MATCH,
+  ifMatch,
+  longDocumentAnswer,
+  NO_CONTENT,
+  type Resource,
+} from '../jsonapi/documents.ts';
 import { notFound } from '../jsonapi/errors.ts';
 import {
   NAME_FILTER,
@@ -32,6 +39,7 @@ import { readResource } from '../jsonapi/read-resource.ts';
 import { documentSchema, pageSchema } from '../jsonapi/schemas.ts';
 import { organizations } from '../tables/organization.ts';
 import { teams } from '../tables/team.ts';
+import { hasCreatedMany } from '../tokens/change-token.ts';
 import {
   claimUser,
   createFirstToken,
@@ -142,14 +150,21 @@ export function userEndpoints(service: TeamAccessService): Endpoint[] {
       status: 204,
       handle(call) {
         const revokeCreated = (): boolean => readFlag(call.query, REVOKE_CREATED);
-        return serveDelete(service, call, (context) =>
-          deleteUser(context, {
-            id: pathParameter(call, 'id'),
-            precondition: ifMatch(call),
-            transferTo: call.query.get(TRANSFER_TO.name),
-            revokeCreated: revokeCreated(),
-          }),
-        );
+        return serveLargeWrite(service, call, {
+          conditional: true,
+          parse: () => oneStep(() => pathParameter(call, 'id')),
+          isLarge: (reader, caller) =>
+            isSiteAdmin(caller) && revokeCreated() && hasCreatedMany(reader, pathParameter(call, 'id')),
+          *change(context, id) {
+            yield* deleteUser(context, {
+              id,
+              precondition: ifMatch(call),
+              transferTo: call.query.get(TRANSFER_TO.name),
+              revokeCreated: revokeCreated(),
+            });
+            return NO_CONTENT;
+          },
+        });
       },
     },
     suspension('suspend', 'Suspends a user: the server refuses their tokens until the suspension ends', true),

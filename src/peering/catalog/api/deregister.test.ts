@@ -13,6 +13,7 @@ import {
 import { statusAndText } from '../../../../test/support/peering/peering-requests.ts';
 import { sharedApi, startApi } from '../../../../test/support/process/api.ts';
 import { until } from '../../../../test/support/until.ts';
+import { catalogNodes } from '../tables/catalog-node.ts';
 import { catalogServices } from '../tables/catalog-service.ts';
 
 describe('deregister', () => {
@@ -131,4 +132,23 @@ test('a caller with a grant limited to names can deregister only those services 
     );
   }
   assert.deepEqual(await mustGet(api, '/v1/catalog/services'), { db: [] });
+});
+
+test('deletes a check of all services of a large node [SVC-26]', async () => {
+  await using api = await startApi();
+  await mustRegister(api, { Node: 'large', Check: { Name: 'n' } });
+  const [node] = api.state.snapshot.all(catalogNodes);
+  const check = { id: 'c', name: 'c', status: 'passing', notes: '', output: '', type: '' } as const;
+  await mustRegister(api, { Node: 'large', Service: { Service: 'web' } });
+  const [first] = api.state.snapshot.all(catalogServices);
+  assert.ok(node !== undefined && first !== undefined);
+  await api.state.write((tx) => {
+    for (let i = 0; i < 1_100; i++) {
+      tx.put(catalogServices, { ...first.row, service: { ...first.row.service, id: `web-${i}` }, checks: [check] });
+    }
+  });
+  await mustDeregister(api, { Node: 'large', CheckID: 'c' });
+  const rows = api.state.snapshot.list(catalogServices, 'node', node.row.uid);
+  assert.equal(rows.length, 1_101);
+  assert.ok(rows.every(({ row }) => row.checks.length === 0));
 });

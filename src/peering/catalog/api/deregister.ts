@@ -6,16 +6,21 @@
 
 import { permits } from '../../../credentials/acl-token.ts';
 import {
+  beginLargeRequest,
   type Caller,
   type Credentials,
   type RequestContext,
   resolveCaller,
   writeForRequest,
+  writeInSlicesForRequest,
 } from '../../../credentials/caller.ts';
 import { existingPartition } from '../../../credentials/partition.ts';
+import { filterInSlices, runAtOnce, type Steps, visitInSlices } from '../../../state/clock/slices.ts';
+import { listInSlices } from '../../../state/memory/reader.ts';
 import type { Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
 import { checkDatacenter, deleteService, deleteTtlCheck } from '../change-catalog.ts';
+import { CHECKED_SERVICES_AT_ONCE } from '../limits.ts';
 import { authorizeAllServices, authorizeAnyService, permitsAllServices } from '../query/visibility.ts';
 import { type CatalogNode, catalogEntry, catalogNodes } from '../tables/catalog-node.ts';
 import { type CatalogService, catalogServiceKey, catalogServices } from '../tables/catalog-service.ts';
@@ -30,11 +35,33 @@ export async function deregister(
 ): Promise<true> {
   const deregistration = readDeregistration(body);
   const scopedContext = withNamedPartition(context, body);
-  await writeForRequest(credentials, context, (tx) => apply(tx, credentials, scopedContext, deregistration));
+  const change = (tx: Transaction): Steps<void> => apply(tx, credentials, scopedContext, deregistration);
+  if (!isLarge(credentials, scopedContext, deregistration)) {
+    await writeForRequest(credentials, context, (tx) => runAtOnce(change(tx)));
+    return true;
+  }
+  using _request = beginLargeRequest(credentials, context);
+  await writeInSlicesForRequest(credentials, context, change);
   return true;
 }
 
-function apply(tx: Transaction, credentials: Credentials, context: RequestContext, given: Deregistration): void {
+/** Whether the removal of a check has to look at very many services. Callers without any grant learn nothing. */
+function isLarge(credentials: Credentials, context: RequestContext, given: Deregistration): boolean {
+  if (given.checkId === '' || given.serviceId !== '') return false;
+  const { snapshot } = credentials.state;
+  const { caller, partition } = resolveCaller(credentials, snapshot, context);
+  authorizeAnyService(caller, 'write', partition);
+  const node = snapshot.find(catalogNodes, 'name', catalogEntry(partition, given.node));
+  const limit = CHECKED_SERVICES_AT_ONCE + 1;
+  return node !== undefined && snapshot.list(catalogServices, 'node', node.row.uid, { limit }).length === limit;
+}
+
+function* apply(
+  tx: Transaction,
+  credentials: Credentials,
+  context: RequestContext,
+  given: Deregistration,
+): Steps<void> {
   const { caller, partition: namedPartition } = resolveCaller(credentials, tx, context);
   const { serviceId, checkId } = given;
   authorizeAnyService(caller, 'write', namedPartition);
@@ -50,7 +77,7 @@ function apply(tx: Transaction, credentials: Credentials, context: RequestContex
   const target = node && { caller, partition, node };
   const removed =
     target !== undefined &&
-    (serviceId === '' ? removeCheck(tx, target, checkId) : removeService(tx, target, serviceId));
+    (serviceId === '' ? yield* removeCheck(tx, target, checkId) : removeService(tx, target, serviceId));
   // The same 403 for a missing item as for one that the caller may not write.
   if (!removed) authorizeAllServices(caller, partition);
 }
@@ -70,15 +97,17 @@ function removeService(tx: Transaction, target: NodeTarget, serviceId: string): 
 }
 
 /** Deletes the node's and its services' checks with this ID that the caller may change. @returns whether any were */
-function removeCheck(tx: Transaction, target: NodeTarget, checkId: string): boolean {
+function* removeCheck(tx: Transaction, target: NodeTarget, checkId: string): Steps<boolean> {
   const { caller, partition, node } = target;
   const kept = node.row.checks.filter(({ id }) => id !== checkId);
   const ofNode = kept.length < node.row.checks.length && permitsAllServices(caller, 'write', partition);
   if (ofNode) tx.put(catalogNodes, { ...node.row, checks: kept });
-  const own = tx
-    .list(catalogServices, 'node', node.row.uid)
-    .filter((stored) => stored.row.checks.some(({ id }) => id === checkId) && mayChange(target, stored));
-  for (const stored of own) removeServiceCheck(tx, stored, checkId);
+  const onNode = yield* listInSlices(tx, catalogServices, 'node', node.row.uid);
+  const own = yield* filterInSlices(
+    onNode,
+    (stored) => stored.row.checks.some(({ id }) => id === checkId) && mayChange(target, stored),
+  );
+  yield* visitInSlices(own, (stored) => removeServiceCheck(tx, stored, checkId));
   return ofNode || own.length > 0;
 }
 

@@ -1,16 +1,23 @@
 /** The endpoints of configuration entries, exported and imported services, and intentions ([SVC-1]). */
 import { Type } from 'typebox';
-import { type Credentials, type RequestContext, requestContextOf } from '../../../credentials/caller.ts';
+import {
+  beginLargeRequest,
+  type Credentials,
+  type RequestContext,
+  requestContextOf,
+} from '../../../credentials/caller.ts';
 import type { BlockingQueries } from '../../../http/blocking/blocking-query.ts';
 import { FILTERED_HEADER } from '../../../http/blocking/read-protocol.ts';
-import { type Call, pathParameter } from '../../../http/call.ts';
+import { type Call, checkConnected, pathParameter } from '../../../http/call.ts';
 import type { Endpoint } from '../../../http/endpoint.ts';
 import { FILTER, readFilter } from '../../../http/filter/filter-parameter.ts';
 import type { Parameter } from '../../../http/parameter.ts';
 import { jsonAnswer } from '../../../http/v1/json-answer.ts';
 import { PARTITION_OR_ALL } from '../../../http/v1/parameters.ts';
-import { checkKind, entryBodySchema, readEntryBody } from '../edit/entry-body.ts';
+import { runInSlices } from '../../../state/clock/slices.ts';
+import { checkKind, entryBodySchema, type NamedBody, readEntryBody } from '../edit/entry-body.ts';
 import { entrySchema } from '../entry-to-json.ts';
+import { LARGE_ENTRY_BYTES } from '../limits.ts';
 import { checkIntention, intentionCheckSchema } from './check-intention.ts';
 import { SERVICE_CALL } from './intention-query.ts';
 import { exportedListSchema, listExported } from './list-exported.ts';
@@ -37,6 +44,11 @@ const DONE = Type.Boolean({ description: 'false if the condition of cas failed a
 
 export function entryEndpoints({ credentials, reads, consul }: EntryEndpointOptions): Endpoint[] {
   const contextOf = (call: Call): RequestContext => requestContextOf(call, consul);
+  /** Each caller writes or previews one large entry at a time. */
+  const beginEntry = (call: Call): Disposable | undefined =>
+    call.body.length > LARGE_ENTRY_BYTES ? beginLargeRequest(credentials, contextOf(call)) : undefined;
+  const parse = (call: Call): NamedBody | Promise<NamedBody> =>
+    runInSlices({ begin: () => readEntryBody(call.body), check: () => checkConnected(call) });
   return [
     {
       method: 'PUT',
@@ -48,7 +60,8 @@ export function entryEndpoints({ credentials, reads, consul }: EntryEndpointOpti
       answerHeaders: [WARNING],
       async handle(call) {
         const cas = readCas(call.query);
-        const { done, warning } = await writeEntry(credentials, contextOf(call), readEntryBody(call.body), cas);
+        using _request = beginEntry(call);
+        const { done, warning } = await writeEntry(credentials, contextOf(call), await parse(call), cas);
         return jsonAnswer(call, done, { headers: warnings(warning) });
       },
     },
@@ -60,7 +73,8 @@ export function entryEndpoints({ credentials, reads, consul }: EntryEndpointOpti
       answer: previewSchema,
       answerHeaders: [WARNING],
       async handle(call) {
-        const { json, warning } = await previewEntry(credentials, contextOf(call), readEntryBody(call.body));
+        using _request = beginEntry(call);
+        const { json, warning } = await previewEntry(credentials, call, contextOf(call), await parse(call));
         return jsonAnswer(call, json, { headers: warnings(warning) });
       },
     },

@@ -10,6 +10,7 @@ import {
 } from '../../../../test/support/peering/config-entry-requests.ts';
 import { mustGenerate } from '../../../../test/support/peering/peering-requests.ts';
 import { type Api, sharedApi } from '../../../../test/support/process/api.ts';
+import { runAtOnce } from '../../../state/clock/slices.ts';
 import type { EntryOf } from '../config-entry.ts';
 import { exportedDifference } from '../exported-difference.ts';
 import { exportsOfEntry } from '../exported-services.ts';
@@ -86,7 +87,7 @@ test('exportedDifference agrees with exportsOfEntry before and after for random 
   );
   fc.assert(
     fc.property(entry, entry, (before, after) => {
-      const differences = exportedDifference(before, after, services);
+      const differences = runAtOnce(exportedDifference(before, after, services));
       for (const asking of ['east', 'west']) {
         const had = exportsOfEntry(before, asking, services).names;
         const will = exportsOfEntry(after, asking, services).names;

@@ -1,7 +1,9 @@
 /** `POST /v1/config/preview`: what an entry would change, without writing it ([SVC-70]). */
 import { type Static, Type } from 'typebox';
 import type { Credentials, RequestContext } from '../../../credentials/caller.ts';
-import { runAtOnce } from '../../../state/clock/slices.ts';
+import { type Call, checkConnected } from '../../../http/call.ts';
+import { runInSlices, type Steps } from '../../../state/clock/slices.ts';
+import type { Snapshot } from '../../../state/memory/snapshot.ts';
 import { localServiceNames } from '../../catalog/query/local-instances.ts';
 import { withBodyPartition } from '../../find/find-peering.ts';
 import { type ConfigEntry, ofKind } from '../config-entry.ts';
@@ -57,22 +59,43 @@ export interface Preview {
  * Requires `config:write` on the entry, because the response reveals which services exist.
  * @throws ServiceError `bad-request` | `permission-denied`, StateError `unavailable`
  */
-export async function previewEntry(credentials: Credentials, given: RequestContext, body: NamedBody): Promise<Preview> {
-  const { state, edition, policy } = credentials;
+export async function previewEntry(
+  credentials: Credentials,
+  call: Call,
+  given: RequestContext,
+  body: NamedBody,
+): Promise<Preview> {
+  const { state } = credentials;
   const context = withBodyPartition(given, body.Partition);
   await state.consistent();
   const { snapshot } = state;
+  const begin = (): Steps<Preview> => computePreview(credentials, snapshot, context, body);
+  return await runInSlices({ begin, check: () => checkConnected(call) });
+}
+
+function* computePreview(
+  credentials: Credentials,
+  snapshot: Snapshot,
+  context: RequestContext,
+  body: NamedBody,
+): Steps<Preview> {
+  const { edition, policy } = credentials;
   const request = { context, kind: body.Kind, name: body.Name, access: 'write' } as const;
   const { caller, partition, stored } = findEntry(credentials, snapshot, request);
-  const entry: ConfigEntry = newEntry(body, partition, { reader: snapshot, edition, caller });
+  const entry: ConfigEntry = yield* newEntry(body, partition, { reader: snapshot, edition, caller });
   const peers =
     entry.kind === 'exported-services'
-      ? exportedDifference(ofKind(entry.kind, stored), entry, runAtOnce(localServiceNames(snapshot, partition)))
+      ? yield* exportedDifference(ofKind(entry.kind, stored), entry, yield* localServiceNames(snapshot, partition))
       : [];
   const sources =
     entry.kind === 'service-intentions'
-      ? intentionDifference(snapshot, { before: ofKind(entry.kind, stored), after: entry }, isAllowedByDefault(policy))
+      ? yield* intentionDifference(
+          snapshot,
+          { before: ofKind(entry.kind, stored), after: entry },
+          isAllowedByDefault(policy),
+        )
       : [];
+  yield;
   const json = {
     Kind: entry.kind,
     Name: entry.name,

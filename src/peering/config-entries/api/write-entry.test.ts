@@ -289,3 +289,20 @@ describe('deleting a partition', () => {
     assert.equal(entry.CreateIndex, entry.ModifyIndex);
   });
 });
+
+test('each caller has one large request at a time [SRV-126]', async () => {
+  await using api = await startApi();
+  const sources = Array.from({ length: 2_000 }, (_, i) => ({ Name: `service-${i}`, Action: 'allow' }));
+  const large = (name: string) => requestWrite(api, { Kind: 'service-intentions', Name: name, Sources: sources });
+  const answers = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(large));
+  const refused = answers.filter(({ status }) => status === 429);
+  assert.ok(refused.length > 0 && refused.length < answers.length);
+  assert.match(refused[0]?.text ?? '', /another large request of the same caller is running/);
+  assert.equal(refused[0]?.headers['retry-after'], '1');
+  assert.equal((await large('g')).status, 200);
+  assert.equal(((await shown(api, 'service-intentions/g')) as { Sources: unknown[] }).Sources.length, sources.length);
+  // Small ones are not limited.
+  const small = (name: string) => requestWrite(api, intentionEntry(name, ['allow web']));
+  const statuses = (await Promise.all(['a', 'b', 'c', 'd'].map(small))).map(({ status }) => status);
+  assert.deepEqual(statuses, [200, 200, 200, 200]);
+});

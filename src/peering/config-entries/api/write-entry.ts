@@ -1,11 +1,18 @@
 /** `PUT /v1/config` and `DELETE /v1/config/:kind/:name`: change an entry and record the change in the audit log. */
 import { Type } from 'typebox';
 import { type Origin, recordChange } from '../../../audit/record.ts';
-import { type Credentials, originOf, type RequestContext, writeForRequest } from '../../../credentials/caller.ts';
+import {
+  type Credentials,
+  originOf,
+  type RequestContext,
+  writeForRequest,
+  writeInSlicesForRequest,
+} from '../../../credentials/caller.ts';
 import type { Query } from '../../../http/call.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
 import type { Parameter } from '../../../http/parameter.ts';
+import { runAtOnce, type Steps } from '../../../state/clock/slices.ts';
 import type { Stored } from '../../../state/table.ts';
 import type { Transaction } from '../../../state/write/transaction.ts';
 import { withBodyPartition } from '../../find/find-peering.ts';
@@ -13,6 +20,7 @@ import { type ConfigEntry, configEntries, type Kind } from '../config-entry.ts';
 import type { NamedBody } from '../edit/entry-body.ts';
 import { isSameEntry, missingPeersWarning, newEntry } from '../edit/new-entry.ts';
 import { entryToJson } from '../entry-to-json.ts';
+import { LARGE_ENTRY_BYTES } from '../limits.ts';
 import { findEntry } from './find-entry.ts';
 
 export interface WriteResult {
@@ -34,21 +42,36 @@ export async function writeEntry(
 ): Promise<WriteResult> {
   const { edition } = credentials;
   const context = withBodyPartition(given, body.Partition);
-  return await writeForRequest(credentials, context, (tx): WriteResult => {
+  return await write(credentials, context, function* (tx): Steps<WriteResult> {
     const request = { context, kind: body.Kind, name: body.Name, access: 'write' } as const;
     const { caller, partition, stored: before } = findEntry(credentials, tx, request);
     const entry = {
-      ...newEntry(body, partition, { reader: tx, edition, caller }),
+      ...(yield* newEntry(body, partition, { reader: tx, edition, caller })),
       ...(before && { name: before.row.name }),
     };
+    yield;
     if (!isUnchangedSince(before, cas)) return { done: false };
     const warning = missingPeersWarning(tx, caller, entry);
+    yield;
     if (before === undefined || !isSameEntry(before.row, entry)) {
+      yield;
       const after = tx.put(configEntries, entry);
+      yield;
       recordEntryChange(tx, originOf(context, caller), { before, after });
     }
     return { done: true, warning };
   });
+}
+
+/** Writes a large entry in slices. */
+async function write<T>(
+  credentials: Credentials,
+  context: RequestContext,
+  change: (tx: Transaction) => Steps<T>,
+): Promise<T> {
+  return context.bodyBytes > LARGE_ENTRY_BYTES
+    ? await writeInSlicesForRequest(credentials, context, change)
+    : await writeForRequest(credentials, context, (tx) => runAtOnce(change(tx)));
 }
 
 /**

@@ -2,7 +2,8 @@
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../../../http/errors.ts';
 import { QUOTED_LENGTH_MAX } from '../../../http/limits.ts';
-import { checkBody, parseJsonBody } from '../../../http/v1/parse-body.ts';
+import { checkBody, checkBodyInSlices, parseJsonBody } from '../../../http/v1/parse-body.ts';
+import type { Steps } from '../../../state/clock/slices.ts';
 import { required } from '../../bodies.ts';
 import { KINDS, type Kind } from '../config-entry.ts';
 import { DESCRIPTION_CHARACTERS_MAX } from '../limits.ts';
@@ -74,12 +75,15 @@ const kindOnly = Type.Object({ Kind: Type.Optional(Type.String()) }, { additiona
 export type NamedBody = EntryBody & { readonly Name: string };
 
 /** Parses the body with the schema of its `Kind`. @throws ServiceError `bad-request` */
-export function readEntryBody(bytes: Uint8Array): NamedBody {
+export function* readEntryBody(bytes: Uint8Array): Steps<NamedBody> {
   const doing = 'writing a configuration entry';
   const value = parseJsonBody(bytes);
+  yield;
   const kind = checkKind(required(checkBody(kindOnly, value).Kind, 'Kind', doing));
   const body =
-    kind === 'exported-services' ? checkBody(exportedServicesBody, value) : checkBody(serviceIntentionsBody, value);
+    kind === 'exported-services'
+      ? yield* checkBodyInSlices(exportedServicesBody, value)
+      : yield* checkBodyInSlices(serviceIntentionsBody, value);
   return { ...body, Name: required(body.Name, 'Name', doing) };
 }
 

@@ -2,6 +2,7 @@
 import { permits } from '../../../credentials/acl-token.ts';
 import type { Caller } from '../../../credentials/caller.ts';
 import { partitionKey } from '../../../credentials/partition.ts';
+import type { Steps } from '../../../state/clock/slices.ts';
 import type { Reader } from '../../../state/memory/reader.ts';
 import type { DeepReadonly } from '../../../state/table.ts';
 import { checkMeta } from '../../record/meta.ts';
@@ -15,16 +16,16 @@ import { checkExportedServicesName, newExportLines } from './new-exported-servic
 import { newSources } from './new-service-intentions.ts';
 
 /** Returns the entry of a body. @throws ServiceError `bad-request`, beginning with the path of the invalid field */
-export function newEntry(body: NamedBody, partition: string, surroundings: ValidationContext): ConfigEntry {
+export function* newEntry(body: NamedBody, partition: string, surroundings: ValidationContext): Steps<ConfigEntry> {
   checkMeta(body.Meta);
   const meta = body.Meta ?? {};
   if (body.Kind === 'exported-services') {
     checkExportedServicesName(body.Name, partition);
-    const services = newExportLines(body.Services, surroundings);
+    const services = yield* newExportLines(body.Services, surroundings);
     return { kind: body.Kind, name: partition, partition, services, meta };
   }
   checkServiceName('Name', body.Name);
-  const sources = newSources(body.Sources, partition, surroundings);
+  const sources = yield* newSources(body.Sources, partition, surroundings);
   return { kind: body.Kind, name: body.Name, partition, sources, meta };
 }
 

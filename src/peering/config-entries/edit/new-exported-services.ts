@@ -1,5 +1,6 @@
 /** Validates the parts of an `exported-services` entry ([SVC-71] to [SVC-74]). */
 import { partitionKey } from '../../../credentials/partition.ts';
+import { mapInSlices, type Steps } from '../../../state/clock/slices.ts';
 import { type Consumer, type ExportRule, WILDCARD } from '../config-entry.ts';
 import { isNeverExported } from '../exported-services.ts';
 import {
@@ -23,8 +24,11 @@ export function checkExportedServicesName(name: string, partition: string): void
 }
 
 /** @throws ServiceError `bad-request`, beginning with the path of the invalid field */
-export function newExportLines(services: readonly Line[], surroundings: ValidationContext): readonly ExportRule[] {
-  return services.map(({ Name, Consumers }, i) => {
+export function* newExportLines(
+  services: readonly Line[],
+  surroundings: ValidationContext,
+): Steps<readonly ExportRule[]> {
+  return yield* mapInSlices(services.entries(), ([i, { Name, Consumers }]) => {
     const place = `Services[${i}]`;
     checkServiceName(place, Name);
     if (isNeverExported(Name)) throw invalidAt(place, `service "${Name}" is never exported: every cluster has its own`);

@@ -1,5 +1,6 @@
 /** Validates the sources of a `service-intentions` entry ([SVC-84], [SVC-85]). */
 import { partitionKey } from '../../../credentials/partition.ts';
+import { mapInSlices, type Steps } from '../../../state/clock/slices.ts';
 import { type IntentionSource, nameKey } from '../config-entry.ts';
 import {
   checkPartitionAt,
@@ -16,14 +17,14 @@ type Given = ServiceIntentionsBody['Sources'][number];
  * @param partition the partition of the entry, and of sources that name none
  * @throws ServiceError `bad-request`, beginning with the path of the invalid field
  */
-export function newSources(
+export function* newSources(
   given: readonly Given[],
   partition: string,
   surroundings: ValidationContext,
-): readonly IntentionSource[] {
+): Steps<readonly IntentionSource[]> {
   if (given.length === 0) throw invalidAt('Sources', 'at least one source is required');
   const seen = new Set<string>();
-  return given.map((one, i) => {
+  return yield* mapInSlices(given.entries(), ([i, one]) => {
     const place = `Sources[${i}]`;
     const source = newSource(place, one, surroundings);
     const key = [source.name, source.peer ?? '', partitionKey(source.partition ?? partition)].map(nameKey).join('/');
