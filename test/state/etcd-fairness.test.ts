@@ -69,4 +69,27 @@ describe('fairness on etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, () 
     for (let count = 0; count < 20; count += 1) await winner.write(() => [put('x', `${count}`)]);
     assert.ok(waits < 5, `${waits} waits in 20 commits`);
   });
+
+  test('a reserved turn delays the commits of other nodes until it is released [ETCD-92]', async () => {
+    await using etcd = await startEtcd();
+    await using a = await openEtcdNode({ endpoints: etcd.urls, name: 'a' });
+    await using b = await openEtcdNode({ endpoints: etcd.urls, name: 'b' });
+    const base64 = (text: string): string => Buffer.from(text).toString('base64');
+    const isReserved = async (): Promise<boolean> =>
+      (await etcd.call('/v3/kv/range', { key: base64('accord/turn/a') }))['kvs'] !== undefined;
+    const release = new AbortController();
+    a.engine.reserve?.(release.signal);
+    await until('the ticket is put', isReserved);
+    // A commit that waits for an ordinary ticket is made sooner.
+    await until('the other node knows the ticket', async () => {
+      const startedAt = performance.now();
+      const timer = setTimeout(() => release.abort(), 3 * TICKET_WAIT_MS);
+      await b.write(() => [put('x', '1')]);
+      clearTimeout(timer);
+      return performance.now() - startedAt >= 2 * TICKET_WAIT_MS;
+    });
+    release.abort();
+    await until('the ticket is removed', async () => !(await isReserved()));
+    await b.write(() => [put('x', '2')]);
+  });
 });

@@ -44,8 +44,8 @@ export const FOREIGN_PAGE_KEYS = 1_000n;
 /** Longest time for which a commit waits for older tickets of other nodes [ETCD-40]. */
 export const TICKET_WAIT_MS = 100;
 
-/** The same time for a ticket that reserves the turn. Half of the time that an ordinary write has. */
-export const RESERVED_WAIT_MS = 5_000;
+/** The same time for a ticket that reserves the turn. Writes that wait for it can then still be retried [STATE-45]. */
+export const RESERVED_WAIT_MS = 3_000;
 
 /** Shortest time between two puts of a status row. etcd handles about 1,500 leased puts a second [ETCD-77]. */
 export const STATUS_PUT_INTERVAL_MS = 10_000;

@@ -23,7 +23,7 @@ export interface CommitFairness {
   reset(tickets: ReadonlyMap<string, Ticket>): void;
   /** Whether another node has an older ticket than this node. */
   mustWait(): boolean;
-  /** Waits until no other node has an older ticket, for at most 100 ms, or 5 s if one reserves [ETCD-40] [ETCD-92]. */
+  /** Waits until no other node has an older ticket, for at most 100 ms, or 3 s if one reserves [ETCD-40] [ETCD-92]. */
   wait(signal: AbortSignal): Promise<void>;
 }
 
