@@ -26,6 +26,7 @@ import { users } from '../../credentials/user.ts';
 import { sqliteEngine } from '../../state/engine/sqlite/engine.ts';
 import { INVITATION_TEAMS_MAX, INVITED_INTERVAL_MS, INVITED_MAX } from '../limits.ts';
 import { memberships } from '../tables/organization-membership.ts';
+import { teamMembers } from '../tables/team.ts';
 import { unclaimedUsersJob } from '../users/remove-unclaimed-users.ts';
 
 const OWN = '/organization-memberships';
@@ -471,6 +472,62 @@ describe('a change of team-access.invitations', () => {
       else assert.equal((await own(api, String(data.attributes['token']))).length, 2);
       assert.equal((await invite(api, adminToken, name, 'ray@example.org')).status, 422);
     }
+  });
+
+  test('joins the teams to the membership that a server of an older version added meanwhile [AUTHZ-96]', async () => {
+    await using api = await startApi({ invitations: 'accept' });
+    const { token, owners } = await makeOwned(api, 'acme');
+    const kim = await makeUser(api, 'kim');
+    const dev = (await makeTeam(api, token, 'acme', { name: 'dev' })).id;
+    const { data } = documentOf(await invite(api, token, 'acme', 'kim@example.org', dev, owners));
+    const [organizationId, membershipId] = [
+      api.state.snapshot.get(memberships, data.id)?.row.organizationId,
+      newId('ou'),
+    ];
+    await api.state.write((tx) => {
+      const createTime = new Date(tx.now).toISOString();
+      tx.put(memberships, {
+        id: membershipId,
+        organizationId: organizationId ?? '',
+        userId: kim.id,
+        createTime,
+        place: 0,
+      });
+      tx.put(teamMembers, { teamId: dev, userId: kim.id, membershipId });
+    });
+    const answer = await accept(api, kim.token, data.id);
+    assert.equal(answer.status, 200, answer.text);
+    const joined = documentOf(answer).data;
+    assert.equal(joined.id, membershipId);
+    const linked = (joined.relationships['teams']?.data ?? []) as readonly { readonly id: string }[];
+    assert.deepEqual(linked.map(({ id }) => id).toSorted(), [dev, owners].toSorted());
+    assert.deepEqual(
+      (await own(api, kim.token)).map(({ id }) => id),
+      [membershipId],
+    );
+    assert.equal(api.state.snapshot.get(users, userOf(data)), undefined);
+    assert.equal(api.state.snapshot.list(teamMembers, 'team', dev).length, 1);
+    assert.deepEqual(statusAndText(await accept(api, kim.token, data.id)), NOT_FOUND);
+  });
+
+  test('turns an unclaimed user whose ID is the username of another one into a pending user [AUTHZ-101]', async () => {
+    await using api = await startApi({ invitations: 'accept' });
+    const { attributes } = await makeOrganization(api, api.adminToken, 'acme');
+    const organizationId = String(attributes['external-id']);
+    const userId = newId('user');
+    const unclaimed = (id: string, username: string, email: string) =>
+      api.state.write((tx) => {
+        const createTime = new Date(tx.now).toISOString();
+        tx.put(users, { id, username, email, siteAdmin: false, createTime, unclaimed: true });
+        tx.put(memberships, { id: newId('ou'), organizationId, userId: id, createTime, place: 0, invited: true });
+      });
+    await unclaimed(userId, 'ray', 'ray@example.org');
+    await unclaimed(newId('user'), userId, `${userId}@example.org`);
+    const body = resource('users', { username: 'ray', email: 'ray@example.org' });
+    const answer = await request(api, api.adminToken, 'POST', '/admin/users', { body });
+    assert.equal(answer.status, 201, answer.text);
+    assert.equal(documentOf(answer).data.attributes['username'], 'ray');
+    assert.equal((await own(api, String(documentOf(answer).data.attributes['token']))).length, 1);
   });
 
   test('reuses the pending user of an address without an account [AUTHZ-101]', async () => {

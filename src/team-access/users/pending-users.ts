@@ -21,12 +21,14 @@ export function createPendingUser({ tx, origin }: AuditedWrite, invitation: Invi
 
 /**
  * Makes an unclaimed user the pending user of their own memberships [AUTHZ-101], so that the person joins by accepting.
- * The email address and the username become free.
+ * The email address becomes free, and the username too, unless another user has the ID as the username.
  */
 export function makePending({ tx, origin }: AuditedWrite, before: DeepReadonly<User>): void {
   const { id, email } = before;
   const invitation = { organizationId: ANY_ORGANIZATION, email };
-  const after: User = { ...before, username: id, email: '', invitation };
+  // An earlier invitation can have named an address whose local part is this ID.
+  const isFree = tx.find(users, 'username', id.toLowerCase()) === undefined;
+  const after: User = { ...before, username: isFree ? id : before.username, email: '', invitation };
   tx.put(users, after);
   recordTeamAccessChange(tx, origin, { action: 'update', type: 'users', subject: id, before, after });
 }
