@@ -9,7 +9,7 @@ import { removeUnclaimedUser } from '../users/remove-unclaimed-users.ts';
 import { type FoundMembership, membershipById, ownMembership } from './change-membership.ts';
 
 /**
- * Makes the caller the member, in the same teams and under the same ID. Does nothing if they already are. Joins the
+ * Makes the caller the member, in the same teams and under the same ID. Does nothing if they already are. Adds the
  * teams to another membership that the caller has in the organization, which keeps its ID.
  * @throws JsonApiError `not-found` if the membership is neither an invitation nor a membership of the caller
  */

@@ -474,7 +474,7 @@ describe('a change of team-access.invitations', () => {
     }
   });
 
-  test('joins the teams to the membership that a server of an older version added meanwhile [AUTHZ-96]', async () => {
+  test('adds the teams to a membership that a server of an older version created [AUTHZ-96]', async () => {
     await using api = await startApi({ invitations: 'accept' });
     const { token, owners } = await makeOwned(api, 'acme');
     const kim = await makeUser(api, 'kim');
