@@ -1,4 +1,4 @@
-/** What a process does to files, killed at each step: a layout migration, a rebuild, an offline export, `--recover`. */
+/** Processes that change files, killed at each step: a layout migration, a rebuild, an offline export, `--recover`. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
