@@ -11,7 +11,7 @@ export const BATCH_CPU_MS = 5;
 /** Time for one slice of long work, such as a large request or answer. Each turn of the event loop runs one slice. */
 export const SLICE_MS = 5;
 /** Items that long work handles between two looks at the clock. Few, because an item can be a row of 200 KB. */
-export const STEP_ITEMS = 8;
+export const STEP_ITEMS = 16;
 /** Long work that is under way at the same time. Each may hold an answer, so the rest has not begun. */
 export const LONG_WORK_MAX = 4;
 /** Maximum pending large writes, and the bytes that they hold. Each caller has one at a time. */
