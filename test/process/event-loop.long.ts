@@ -13,7 +13,7 @@ const HOLD_MS_MAX = 100;
 /** A million rows are loaded in 20 s, and imported in some minutes. */
 const READY_MS = 30 * 60_000;
 const SETTINGS = { 'team-access.rate-limit': '0' };
-/** An import of a million rows exceeds the default quota of 2 GiB, because etcd keeps the pages that it has freed. */
+/** A million rows with their history exceed the default quota of 2 GiB. */
 const ETCD_FLAGS = ['--max-txn-ops=100000', '--max-request-bytes=67108864', '--quota-backend-bytes=8589934592'];
 const PASSPHRASE = 'correct horse battery staple';
 

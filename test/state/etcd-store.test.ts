@@ -63,6 +63,21 @@ describe('the store in etcd', { skip: skipWithout('etcd'), timeout: 60_000 }, ()
     await assert.rejects(importInto(c, pages(10, 10)), (error) => isStateError(error, 'not-empty'));
   });
 
+  test('an import sends small transactions although a commit may be large [ETCD-64]', async () => {
+    await using node = createEtcdNode({ endpoints: etcd.urls, prefix: 'large/', name: 'a', maxTxnBytes: 16 * 2 ** 20 });
+    await node.open();
+    // Four times as much as this etcd accepts in a request.
+    const value = 'x'.repeat(100_000);
+    const rows = Array.from({ length: 60 }, (_, at): StoredRow => ({ table: 't', key: `${at}`, value }));
+    async function* page(): AsyncGenerator<StoredRow[]> {
+      yield rows;
+    }
+    const head = { cluster: CLUSTER, epoch: 3, index: 700 };
+    await node.engine.import(head, page(), AbortSignal.timeout(TEST_TIMEOUT_MS));
+    await node.load();
+    assert.equal(node.rows.size, 60);
+  });
+
   // Verifies [ETCD-16] [ETCD-83].
   test('a failed import leaves the store empty, and housekeeping deletes its rows after a commit [ETCD-65]', async () => {
     await using a = createEtcdNode({ endpoints: etcd.urls, prefix: 'failed/', name: 'a' });

@@ -93,6 +93,9 @@ export const CLOSE_TIMEOUT_MS = 1_000;
 /** Transactions of an import that are in flight at the same time. */
 export const IMPORT_TRANSACTIONS_MAX = 4;
 
+/** Keys and values of a transaction of an import. Larger ones keep etcd from answering, and are then repeated. */
+export const IMPORT_BYTES_MAX = 1024 * 1024;
+
 /** Time beyond one TTL that a node waits for a held name, because etcd notices an expired lease late [ETCD-68]. */
 export const JOIN_GRACE_MS = 1_500;
 

@@ -9,7 +9,7 @@ import { toStateError } from '../client/failures.ts';
 import { modRevisionEquals, put, readKey, type TxnOperation, valueEquals } from '../client/requests.ts';
 import { decodePosition, encodeHead, withRowFormats } from '../head-record.ts';
 import type { Keys } from '../keys.ts';
-import { FIRST_INDEX, IMPORT_TRANSACTIONS_MAX } from '../limits.ts';
+import { FIRST_INDEX, IMPORT_BYTES_MAX, IMPORT_TRANSACTIONS_MAX } from '../limits.ts';
 
 export interface ImportOptions {
   readonly client: EtcdClient;
@@ -70,17 +70,18 @@ async function putAll(
   await Promise.all(inFlight);
 }
 
-/** Splits pages of rows into transactions within the commit limits. */
+/** Splits pages of rows into transactions within the commit limits and `IMPORT_BYTES_MAX`. */
 async function* transactions(
   { keys, generation, operationsMax, bytesMax }: ImportOptions,
   pages: AsyncIterable<readonly StoredRow[]>,
 ): AsyncGenerator<readonly TxnOperation[]> {
   let operations: TxnOperation[] = [];
   let size = 0;
+  const sizeMax = Math.min(bytesMax, IMPORT_BYTES_MAX);
   for await (const rows of pages) {
     for (const row of rows) {
       const rowSize = Buffer.byteLength(row.key) + Buffer.byteLength(row.value);
-      if (operations.length >= operationsMax || (operations.length > 0 && size + rowSize > bytesMax)) {
+      if (operations.length >= operationsMax || (operations.length > 0 && size + rowSize > sizeMax)) {
         yield operations;
         operations = [];
         size = 0;
