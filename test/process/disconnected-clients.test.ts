@@ -48,10 +48,18 @@ describe('a write whose client has disconnected', () => {
     await api.usesWritten();
     const { state } = api;
     const write = state.write.bind(state);
-    state.write = (fn, options = {}) => {
-      // Writes of background jobs have no signal.
+    const writeInSlices = state.writeInSlices.bind(state);
+    // Writes of background jobs have no signal.
+    const note = (options: WriteOptions): void => {
       if (options.signal !== undefined) queued.push(options);
+    };
+    state.write = (fn, options = {}) => {
+      note(options);
       return write(fn, options);
+    };
+    state.writeInSlices = (fn, options = {}) => {
+      note(options);
+      return writeInSlices(fn, options);
     };
   });
   after(() => parts.disposeAsync());
