@@ -92,29 +92,37 @@ export function openDatabase(file: string): Database {
   rmSync(`${file}-shm`, { force: true });
   const acknowledged = openAcknowledgedHead(headFile);
   acknowledged.record(current);
-  const put = db.prepare(
-    'INSERT INTO rows VALUES (?, ?, ?, ?) ON CONFLICT (tbl, key) DO UPDATE SET value = excluded.value, sum = excluded.sum',
-  );
+  const insert = db.prepare('INSERT INTO rows VALUES (?, ?, ?, ?) ON CONFLICT (tbl, key) DO NOTHING');
+  const update = db.prepare('UPDATE rows SET value = ?, sum = ? WHERE tbl = ? AND key = ?');
   const remove = db.prepare('DELETE FROM rows WHERE tbl = ? AND key = ?');
   const selectSum = db.prepare('SELECT sum FROM rows WHERE tbl = ? AND key = ?');
   const advance = db.prepare('UPDATE head SET idx = idx + 1, totals = ?, sum = ? WHERE epoch = ? AND idx = ?');
   let pages: Generator<LoadedPage> | undefined;
   let verification: Generator<void> | undefined;
 
+  /** Subtracts a stored row from the totals. @returns whether there is such a row */
+  const subtract = (next: Totals, table: string, key: string): boolean => {
+    const stored = selectSum.get(table, key) as { sum: number } | undefined;
+    if (stored === undefined) return false;
+    addToTotals(next, table, stored.sum, -1);
+    return true;
+  };
   /** Applies operations to the rows, and to `next`, which are the totals after the transaction. */
   const apply = (parts: readonly string[], next: Totals): void => {
     for (let i = 0; i + 3 < parts.length; i += 4) {
       const table = parts[i + 1] as string;
       const key = parts[i + 2] as string;
-      const previous = selectSum.get(table, key) as { sum: number } | undefined;
-      if (previous !== undefined) addToTotals(next, table, previous.sum, -1);
       if (parts[i] === REMOVE) {
-        if (previous !== undefined) remove.run(table, key);
+        if (subtract(next, table, key)) remove.run(table, key);
         continue;
       }
       const value = parts[i + 3] as string;
       const sum = rowChecksum(table, key, value);
-      put.run(table, key, value, sum);
+      // Most rows are new, if only because every change adds an audit entry. They need no lookup of a previous sum.
+      if (insert.run(table, key, value, sum).changes === 0) {
+        subtract(next, table, key);
+        update.run(value, sum, table, key);
+      }
       addToTotals(next, table, sum);
     }
   };
