@@ -21,6 +21,7 @@ import { decodePosition, type Position } from '../head-record.ts';
 import type { Keys } from '../keys.ts';
 import type { CommitFairness } from './commit-fairness.ts';
 import {
+  buildRowOperations,
   buildTransaction,
   type GuardedTransaction,
   lookUpTransaction,
@@ -111,7 +112,9 @@ export function createCommitter(options: CommitterOptions): Committer {
       released.addEventListener('abort', () => void removeTicket(signal), { once: true });
     },
     async commit(commit, signal) {
-      if (findBase(commit) === undefined) return 'conflict';
+      const expected = findBase(commit);
+      if (expected === undefined) return 'conflict';
+      const rows = await buildRowOperations(keys, expected.record.generation, commit.operations);
       await waitForOlderTickets(signal);
       // A ticket that arrived after the commit that removes it would stay in etcd.
       if (findBase(commit) !== undefined) await ticketPut;
@@ -124,7 +127,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       const { incarnation } = latest;
       const { operations, formats = {} } = commit;
       const own = { incarnation, batch, operations, ...nextHead(base, incarnation, batch, formats) };
-      const transaction = buildTransaction(keys, base, own, node, leases.live()?.lease, mayHaveTicket);
+      const transaction = buildTransaction(keys, base, own, rows, node, leases.live()?.lease, mayHaveTicket);
       const outcome = await commitUntilKnown(options, base, own, transaction, signal);
       mayHaveTicket = outcome === 'conflict' && transaction.request !== transaction.withoutTicket;
       return outcome;

@@ -1,4 +1,6 @@
 /** The transactions that make a commit and find its outcome [ETCD-23]. */
+import { nextTurn } from '../../../clock/next-turn.ts';
+import { SLICE_ROWS } from '../../../limits.ts';
 import type { Operation, TableFormats } from '../../engine.ts';
 import type { TxnResponse } from '../client/gen/etcd_pb.ts';
 import {
@@ -31,6 +33,7 @@ export type Outcome =
 
 /**
  * Builds the transaction that makes `own` on `base`.
+ * @param rows the operations on rows, see `buildRowOperations`
  * @param ticketLease the lease for a ticket if the commit loses; undefined while this node has no lease
  * @param removeTicket whether a ticket of this node may exist, which the commit then removes
  *
@@ -42,11 +45,11 @@ export function buildTransaction(
   keys: Keys,
   base: Position,
   own: Omit<OwnCommit, 'onSeen'>,
+  rows: readonly TxnOperation[],
   node: string,
   ticketLease: bigint | undefined,
   removeTicket: boolean,
 ): GuardedTransaction {
-  const rows = own.operations.map((operation) => rowOperation(keys, own.record.generation, operation));
   const writer = keys.writer(own.incarnation);
   const compare = [modRevisionEquals(keys.head, base.modRevision), valueEquals(keys.head, base.encoded)];
   const removal = removeTicket ? [remove(keys.ticket(node))] : [];
@@ -82,7 +85,17 @@ export function nextHead(
   return { record: next, encoded: encodeHead(next) };
 }
 
-function rowOperation(keys: Keys, generation: string, operation: Operation): TxnOperation {
-  const key = keys.row(generation, operation);
-  return operation.value === null ? remove(key) : put(key, operation.value);
+/** Builds the operations on rows. Those of a large commit take many turns of the event loop. */
+export async function buildRowOperations(
+  keys: Keys,
+  generation: string,
+  operations: readonly Operation[],
+): Promise<readonly TxnOperation[]> {
+  const built: TxnOperation[] = [];
+  for (const operation of operations) {
+    const key = keys.row(generation, operation);
+    built.push(operation.value === null ? remove(key) : put(key, operation.value));
+    if (built.length % SLICE_ROWS === 0) await nextTurn();
+  }
+  return built;
 }
