@@ -1,4 +1,4 @@
-/** What a budget or a rate shows in metrics. */
+/** The figures of a budget or a rate in metrics. */
 export interface Bound {
   /** `total`, or the name of a share. */
   readonly bound: string;

@@ -1,4 +1,4 @@
-/** An invalid setting. The message is one line for the operator: key, origin, value, and what is expected. */
+/** An invalid setting. The message is one line for the operator: key, origin, value, and the expected form. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }

@@ -237,7 +237,7 @@ const largeRequests = new WeakMap<State, OneAtATime>();
 
 /**
  * Begins a large request, which runs in slices. Each caller has one at a time [SRV-126].
- * @returns what ends it
+ * @returns an object whose disposal ends it
  * @throws ServiceError `rate-limited`
  */
 export function beginLargeRequest(credentials: Credentials, context: RequestContext): Disposable {

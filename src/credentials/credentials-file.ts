@@ -100,7 +100,7 @@ async function writeNewFile(directory: string, name: string, content: Credential
 }
 
 async function writeOnce(file: string, content: CredentialsFile): Promise<void> {
-  // A random name and exclusive creation: nobody can have placed a file or a link there.
+  // A random name and exclusive creation: no file or link can have been placed there.
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
     await using handle = await open(temporary, 'wx', 0o600);

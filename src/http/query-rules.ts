@@ -1,6 +1,6 @@
 /**
- * Which query parameters a request may have. A parameter that selects data is applied or refused, because a caller that
- * believes an ignored filter acts on the wrong items. An endpoint accepts the parameters that it declares.
+ * The query parameters that a request may have. A parameter that selects data is applied or refused, because a caller
+ * that believes an ignored filter acts on the wrong items. An endpoint accepts the parameters that it declares.
  */
 import { type Call, parameterFamily } from './call.ts';
 import type { Endpoint } from './endpoint.ts';

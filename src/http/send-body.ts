@@ -68,7 +68,7 @@ export function createUnsentBodies(): UnsentBodies {
 /** V8 stores a text with two bytes for each character if one of them needs it. Takes the higher size for all texts. */
 const memoryOf = (body: Body): number => (typeof body === 'string' ? 2 * body.length : body.length);
 
-/** Writes pieces until the connection's buffer is full, and goes on when it is empty. */
+/** Writes pieces until the connection's buffer is full, and continues when it is empty. */
 function sendFrom(response: ServerResponse, body: Body, start: number): void {
   let from = start;
   while (!response.destroyed) {

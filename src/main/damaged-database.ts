@@ -1,4 +1,4 @@
-/** The two ways to go on with a damaged SQLite database: export what is whole, or rebuild the database from it. */
+/** The two ways to continue with a damaged SQLite database: export what is whole, or rebuild the database from it. */
 import { copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';

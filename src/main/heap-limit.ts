@@ -93,7 +93,7 @@ const OLD_SPACE_OPTION = /^--max[-_]old[-_]space[-_]size(?:[-_]percentage)?=/;
 const HEAP_OPTION = /^--max[-_](?:old[-_]space[-_]size(?:[-_]percentage)?|heap[-_]size)(?:=|$)/;
 const SEMI_SPACE_OPTION = /^--max[-_]semi[-_]space[-_]size(?:=|$)/;
 
-/** Returns the bytes of the last option of this name, in MiB; `undefined` if there is none. */
+/** Returns the bytes of the last option of this name, in MiB; `undefined` without such an option. */
 function mebibyteOption(options: readonly string[], name: string): number | undefined {
   const spelled = new RegExp(`^--${name.replaceAll('-', '[-_]')}=(\\d+)$`);
   for (const option of options.toReversed()) {

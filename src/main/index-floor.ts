@@ -15,7 +15,7 @@ import { INDEX_FLOOR_MS } from './limits.ts';
 const FILE = 'index-floor.json';
 const DIRECTORY_MODE = 0o700;
 
-/** Returns the remembered head; `undefined` if there is none. A damaged file is logged and ignored. */
+/** Returns the remembered head, or `undefined`. A damaged file is logged and ignored. */
 export async function readIndexFloor(directory: string, log: Log): Promise<Head | undefined> {
   const file = path.join(directory, FILE);
   try {

@@ -1,4 +1,4 @@
-/** Servers whose SQLite database is damaged: they refuse to start, and name the place and the ways to go on. */
+/** Servers whose SQLite database is damaged: they refuse to start, and name the place and the ways to continue. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
@@ -80,7 +80,7 @@ const descriptions = async (server: Server, token: string): Promise<string[]> =>
 };
 
 describe('a damaged database', { timeout: 120_000, concurrency: 1 }, () => {
-  test('stops the start, and the message names the file, the row, and the ways to go on [SQLITE-37, SQLITE-53]', async () => {
+  test('stops the start, and the message names the file, the row, and the ways to continue [SQLITE-37, SQLITE-53]', async () => {
     const dataDirectory = damagedCopy('refused', 'description of 07');
     const log = await failedStart({ dataDirectory });
     const place = /accord\.db' is damaged: row '[^']+' of table '[^']+' does not match its checksum/;

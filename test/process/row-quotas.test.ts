@@ -51,7 +51,7 @@ describe('the quota of an organization', () => {
     assert.equal((await addTeam(api(), token, 'acme', 'three')).status, 200);
   });
 
-  test('counts every row of an organization, and none of another [SRV-112]', async () => {
+  test('counts every row of an organization, but no row of another one [SRV-112]', async () => {
     await using own = await startApi();
     await createOrganizationFixture(own);
     const fixture = await createOrganizationFixture(own, 'beta');
@@ -172,7 +172,7 @@ describe('a full state', () => {
 describe('the rate of written bytes', () => {
   const api = sharedApi({ limits: { writeRate: 1_024 } });
 
-  test('answers 429 to a token that writes one name over and over, and to nobody else [SRV-114] [STATE-117]', async () => {
+  test('answers 429 to a token that writes one name over and over, and serves all others [SRV-114] [STATE-117]', async () => {
     const { SecretID: writer } = await api().makeToken(['services:write=web']);
     const { SecretID: other } = await api().makeToken(['services:write=web']);
     const write = (token: string, round: number) =>

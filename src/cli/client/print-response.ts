@@ -27,7 +27,7 @@ export async function printResponse<T>(
 
 export interface ListFormat<Item> {
   readonly format: (items: readonly Item[]) => string;
-  /** Returns the value of `after` with which the list goes on behind the item. */
+  /** Returns the value of `after` with which the list continues after the item. */
   readonly cursorOf: (item: Item) => string;
 }
 

@@ -18,7 +18,7 @@ import { checkPartitionName, DEFAULT_PARTITION, partitionKey, partitions, partit
 export interface PartitionUser {
   /** Such as `peering "east"`. */
   readonly text: string;
-  /** What a caller needs to learn of it. Others get a text that names nothing. */
+  /** The permission with which a caller may learn of it. Others get a text that names nothing. */
   readonly needs: Permission;
 }
 

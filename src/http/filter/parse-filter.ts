@@ -45,7 +45,7 @@ const RAW_STRING = /`([^`]*)`/y;
 const STRING = /"((?:[^"\\\n]|\\.)*)"/y;
 const WORD_END = /[^a-zA-Z0-9_/]|$/y;
 
-/** The operators that stand between a selector and a value. Longer ones come first. */
+/** The operators between a selector and a value. Longer ones come first. */
 const WITH_VALUE: readonly (readonly [words: readonly string[], operator: MatchOperator, negated: boolean])[] = [
   [['not', 'contains'], 'in', true],
   [['contains'], 'in', false],

@@ -21,7 +21,7 @@ export const tokenCheckSchema = Type.Object(
 );
 
 /**
- * Checks a token. Requires `peering:write` for every name of the partition, because anybody can forge a token with any
+ * Checks a token. Requires `peering:write` for every name of the partition, because everyone can forge a token with any
  * address, and the server connects to it.
  * @param callerSignal aborts when the client disconnects
  * @throws ServiceError `bad-request` | `permission-denied` | `rate-limited` | `unavailable`; StateError

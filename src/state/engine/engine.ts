@@ -86,7 +86,7 @@ export interface StoreSpace {
   readonly reserveBytes: number;
   /** Below it, callers only remove. */
   readonly removalBytes: number;
-  /** What limits the store and the remedy, for errors. */
+  /** The limit of the store and the remedy, for errors. */
   readonly reason: string;
 }
 

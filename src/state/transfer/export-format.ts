@@ -28,7 +28,7 @@ export type ExportRow =
 
 export interface ExportEnd {
   readonly rows: number;
-  /** The damaged rows that were skipped, by table; missing if there were none. */
+  /** The damaged rows that were skipped, by table; missing if all rows were whole. */
   readonly skipped?: Skipped;
   /** SHA-256 of every byte before this line, hexadecimal. */
   readonly sha256: string;

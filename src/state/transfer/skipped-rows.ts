@@ -23,7 +23,7 @@ export class SkippedRowsList {
     this.#byTable.set(table, { ...(this.#byTable.get(table) ?? { count: 1, keys: [] }), unreadable: reason });
   }
 
-  /** Returns the rows by table; `undefined` if there are none. */
+  /** Returns the rows by table, or `undefined`. */
   get all(): Skipped | undefined {
     return this.#byTable.size === 0 ? undefined : Object.fromEntries(this.#byTable);
   }

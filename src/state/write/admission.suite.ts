@@ -250,7 +250,7 @@ export function admissionSuite(name: string, makeStore: MakeStore, runs: number,
       await assert.rejects(write, { code: 'full' });
     });
 
-    it('charges each caller for the bytes of its writes, and nothing for refused ones [STATE-117]', async () => {
+    it('charges each caller for the bytes of its committed writes only [STATE-117]', async () => {
       await using store = await makeStore();
       const clock = createFakeClock();
       const limits = { perSecond: 1_000, burst: 10_000 };

@@ -28,9 +28,9 @@ export interface RowQuota {
   /** The table of the holders. */
   readonly table: AnyTable;
   readonly rowsMax: number;
-  /** What a holder is, in errors and metrics, such as `organization`. */
+  /** The kind of a holder, in errors and metrics, such as `organization`. */
   readonly kind: string;
-  /** What sets the limit, in errors, such as `limits.rows-per-organization`. */
+  /** The setting of the limit, in errors, such as `limits.rows-per-organization`. */
   readonly setting: string;
   /** Returns the name of a holder, for errors and metrics. */
   readonly nameOf: (row: Stored<unknown>['row']) => string;
@@ -53,7 +53,7 @@ interface Growth {
   readonly added: number;
 }
 
-/** What one run of a write would change. */
+/** The changes that one run of a write would make. */
 export interface WriteEffect {
   readonly caller: WriteCaller | undefined;
   readonly isRemoval: boolean;

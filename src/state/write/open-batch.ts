@@ -43,7 +43,7 @@ export function openBatch(base: BatchBase, pending: PendingWrites): OpenBatch {
   return { base, pending, batch: createBatch(base), outcomes: [], taken: 0, isFull: false, running: undefined };
 }
 
-/** What the batch contained before a write. */
+/** The content of the batch before a write. */
 type Before = Pick<Batch, 'rowsAdded' | 'rowBytesAdded' | 'bytes' | 'operationCount'>;
 
 const NOTHING: Before = { rowsAdded: 0, rowBytesAdded: 0, bytes: 0, operationCount: 0 };

@@ -1,4 +1,4 @@
-/** Gives each caller one large write at a time, so that nobody can keep all others waiting ([TEAM-112]). */
+/** Gives each caller one large write at a time, so that no caller keeps all others waiting ([TEAM-112]). */
 import { createOneAtATime } from '../../budget/one-at-a-time.ts';
 import { JsonApiError } from '../jsonapi/errors.ts';
 

@@ -12,7 +12,7 @@ import { ServiceError } from '../../http/errors.ts';
 import type { Clock } from '../../state/clock/clock.ts';
 import { RATE_SHARES_MAX, RATE_WINDOW_MS } from '../limits.ts';
 
-/** What a counter counts. */
+/** The subject of a counter. */
 export type RateBound = 'caller' | 'teams' | 'creator' | 'address';
 
 export interface RateCounter {

@@ -14,7 +14,7 @@ export interface ApiToken {
   readonly secretHash: string;
   /** Null for the token at the path `authentication-token`. A team's other tokens have distinct descriptions. */
   readonly description: string | null;
-  /** ID of the user who created it, who may be deleted. Absent when a team or an organization did. */
+  /** ID of the user who created it. The user may be deleted. Absent when a team or an organization did. */
   readonly createdBy?: string;
   /** RFC 3339. */
   readonly createTime: string;

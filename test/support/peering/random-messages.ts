@@ -14,7 +14,7 @@ import { ANY, type RandomMessage, randomMessages, SERVICES } from './random-mess
 /** Messages that are sent at once. After them the peer waits for the answer to a valid one. */
 const BATCH = 50;
 
-/** What the messages of one run led to. */
+/** The results of the messages of one run. */
 export interface Outcome {
   accepted: number;
   refused: number;

@@ -19,7 +19,7 @@ import { type Api, startApi } from './api.ts';
 import { type RandomRequest, type RequestSource, randomRequest, scopeOf, type Tokens } from './random-request.ts';
 import { KnownStrings } from './random-values.ts';
 
-/** What the requests of one run led to. */
+/** The results of the requests of one run. */
 export interface Outcome {
   /** The number of responses by status. 0 stands for none. */
   readonly statuses: Map<number, number>;
@@ -69,7 +69,7 @@ export async function sendRandomRequests(api: Api, seed: number, count: number):
 
 const increment = (counts: Map<number, number>, key: number): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
 
-/** What the requests to one organization and to `/v1` name and present. */
+/** The names and tokens of the requests to one organization and to `/v1`. */
 interface World extends RequestSource {
   /** Whether the requests have deleted what most of them need: a token, the owner, or the organization. */
   isSpent(): boolean;
@@ -156,7 +156,7 @@ async function sendOne(api: Api, known: KnownStrings, sent: RandomRequest, name:
   const shown = `${asked}\n${status} ${text}`;
   assert.ok(status < 500 || status === 501, shown);
   if (status >= 400 || sent.method === 'GET' || sent.method === 'HEAD') await assertUnchanged(api, snapshot, shown);
-  // Somebody else has deleted the item, alone or with its owner.
+  // Another request has deleted the item, alone or with its owner.
   const isGone = status === 404 && sent.method === 'GET' && sent.isValid && sent.isOwn && !sent.path.includes('?');
   if (isGone) known.forget(sent.parameters.at(-1) ?? '');
   if (status < 200 || status > 299) return status;

@@ -1,4 +1,4 @@
-/** What the schemas of the API do not say: values that fields and parameters accept, and which fields a body needs. */
+/** Facts that the schemas of the API omit: values that fields and parameters accept, and which fields a body needs. */
 import type { Random } from '../random.ts';
 
 /** Optional fields that the handler of an endpoint requires, or that give a body its effect. */

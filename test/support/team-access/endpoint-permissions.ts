@@ -89,12 +89,12 @@ const withToken =
     return at(fixture);
   };
 
-/** What a team grants that the managers among the callers lack. They do not see a team that is `hidden`. */
+/** The grants of a team that the managers among the callers lack. They do not see a team that is `hidden`. */
 type Excess = 'nothing' | 'a row' | 'a permission' | 'hidden';
 
 const NO_OWNERS = (callers: readonly CallerName[]) => callers.filter((name) => !OWNERS.includes(name));
 
-/** Returns who may make a request, and who gets 403 because the team grants more than they have. */
+/** Returns the callers who may make a request, and those who get 403 because the team grants more than they have. */
 function permittedBy(managers: readonly CallerName[], excess: Excess, refusing: readonly Excess[]) {
   if (excess === 'hidden') return { allowed: OWNERS };
   return refusing.includes(excess) ? { allowed: OWNERS, refused: NO_OWNERS(managers) } : { allowed: managers };

@@ -53,7 +53,7 @@ export const ANSWERED_BY: Parameter = {
   schema: Type.String(),
 };
 
-/** What every catalog read selects with. */
+/** The parameters with which every catalog read selects. */
 export interface Selection {
   /** Spelled as in the request. Undefined: this cluster. */
   readonly peer: string | undefined;

@@ -70,9 +70,9 @@ function apply(tx: Transaction, credentials: Credentials, context: RequestContex
 }
 
 /**
- * Authorizes a service that is new on a node. Whoever may read one service of a node sees the node, so the caller must
- * be able to write every service on it, and every service of the partition if the node has checks of its own
- * ([SVC-113]). A grant with names then cannot join the node of somebody else to read it.
+ * Authorizes a service that is new on a node. A caller who may read one service of a node sees the node, so the caller
+ * must be able to write every service on it, and every service of the partition if the node has checks of its own
+ * ([SVC-113]). A grant with names then cannot join the node of another caller to read it.
  */
 function authorizeJoin(
   tx: Transaction,

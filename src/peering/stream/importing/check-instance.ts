@@ -1,6 +1,6 @@
 /**
  * Validates the instances that a peer sends ([STREAM-99]). The limits are wider than those of the local catalog, because
- * Consul has fewer. What no client could use, or would take for something else, is refused.
+ * Consul has fewer. Values that no client could use, or would take for something else, are refused.
  */
 import { Code } from '@connectrpc/connect';
 import type { Instance, InstanceCheck, InstanceNode, InstanceService } from '../../catalog/tables/instance.ts';
