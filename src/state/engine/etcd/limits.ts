@@ -56,7 +56,7 @@ export const ENGINE_OPERATIONS = 3;
 /** Interval of housekeeping, and of the revisions that it records for the compaction. */
 export const HOUSEKEEPING_INTERVAL_MS = 60_000;
 
-/** Interval at which the node that runs housekeeping looks at the size of etcd. At 10 MiB/s, 50 MiB arrive within it. */
+/** Interval at which the node that runs housekeeping looks at the size of etcd. At 10 MiB/s, 50 MiB arrive by then. */
 export const SIZE_CHECK_INTERVAL_MS = 5_000;
 
 /** Part of the quota in use above which history is compacted before it is as old as `etcd.compact` [ETCD-88]. */
