@@ -19,7 +19,10 @@ export const parseBody = <S extends TSchema>(schema: S, bytes: Uint8Array): Stat
 /** Items of an array that are checked at once. */
 const CHECKED_ITEMS = 256;
 
-/** As `checkBody`, but checks the items of a long array in slices. */
+/**
+ * As `checkBody`, but checks the items of a long array in slices. It does not see how many items there are, so the
+ * schema must not limit them with `maxItems`.
+ */
 export function* checkBodyInSlices<S extends TSchema>(schema: S, body: unknown): Steps<Static<S>> {
   const long = isRecord(body) ? Object.entries(body).find(([, value]) => isLong(value)) : undefined;
   if (long === undefined) return checkBody(schema, body);
