@@ -218,12 +218,12 @@ export const settings = {
   'limits.rows-per-organization': required(
     count,
     '500000',
-    'Largest number of rows of one organization, but at most half of what the state takes. A row counts once for each 2 KiB.',
+    'Largest number of rows of one organization, but at most half of what the state can hold. A row counts once for each 2 KiB.',
   ),
   'limits.rows-per-user': required(
     count,
     '500000',
-    'Largest number of rows of all organizations that one user created, but at most half of what the state takes; site administrators are exempt.',
+    'Largest number of rows of all organizations that one user created, but at most half of what the state can hold; site administrators are exempt.',
   ),
   'limits.organizations-per-user': required(
     count,
@@ -233,7 +233,7 @@ export const settings = {
   'limits.rows-per-partition': required(
     count,
     '1000000',
-    'Largest number of rows of one partition, but at most nine tenths of what the state takes. A row counts once for each 2 KiB.',
+    'Largest number of rows of one partition, but at most nine tenths of what the state can hold. A row counts once for each 2 KiB.',
   ),
   'limits.write-rate': required(
     orOff(byteSize({ min: KIB, max: GIB })),
